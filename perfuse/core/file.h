@@ -1,0 +1,68 @@
+// Files that are read whole or mapped, and files that are written whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace perfuse {
+
+// A read-only memory map of a regular file. Pages are shared with the page cache, so a mapped weight
+// costs memory only while it is in use.
+class MappedFile {
+ public:
+  // Error(io or model) naming the file: absent, a directory, a FIFO or device (opened without
+  // blocking), a loop of symbolic links, no permission.
+  [[nodiscard]] static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Tells the kernel that the range will be needed soon / is no longer needed (its pages leave this
+  // process's resident memory and are read again on the next touch). Ranges are widened/narrowed to pages.
+  void will_need(std::span<const std::byte> range) const;
+  void dont_need(std::span<const std::byte> range) const;
+
+ private:
+  MappedFile(std::filesystem::path path, const std::byte* data, std::size_t size);
+  std::filesystem::path path_;
+  const std::byte* data_;
+  std::size_t size_;
+};
+
+// The whole of a regular file of at most `most_bytes`; the errors of MappedFile::open, and one that
+// names the limit.
+[[nodiscard]] std::string read_file(const std::filesystem::path& file, std::size_t most_bytes);
+
+// Writes beside `file` and renames, so that a full disk or a crash leaves the old file (or none) and
+// never a part. An existing file that is not a regular file (/dev/stdout, a FIFO) is written in place.
+// Error(io) names the file and the cause.
+void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes);
+void write_file(const std::filesystem::path& file, std::string_view text);
+
+// A file written in pieces under the same promise: nothing appears at `path` before commit(); the
+// destructor without commit() removes what was written.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path file);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Error(io) unless `file` could be written now: its folder exists and is writable, and it is not a
+// folder. Leaves nothing behind. For checking an output before long work.
+void check_writable(const std::filesystem::path& file);
+
+}  // namespace perfuse

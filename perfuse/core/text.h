@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace perfuse {
+
+// Byte position of the first invalid UTF-8 sequence (overlong forms, surrogates and values over
+// U+10FFFF included), or nothing.
+[[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+// Up to three of `known` within a small edit distance of `name`, nearest first.
+[[nodiscard]] std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
+
+// "unknown scheduler \"EulerDiscret\"; did you mean EulerDiscreteScheduler?", or, where nothing is near,
+// "…; known: A, B, C".
+[[nodiscard]] std::string unknown_name(std::string_view what, std::string_view name,
+                                       std::span<const std::string> known);
+
+// At most `most` characters of `text` (cut at the end of a UTF-8 character, "…" appended), control
+// characters escaped: user text that is safe inside a one-line message.
+[[nodiscard]] std::string quote(std::string_view text, std::size_t most = 60);
+
+// "1.5 GB", "12 KB", "0 bytes" (powers of 1000).
+[[nodiscard]] std::string format_bytes(std::uint64_t bytes);
+
+}  // namespace perfuse
