@@ -6,15 +6,20 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
+find_package(ICU REQUIRED COMPONENTS uc i18n)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 
-list(PREPEND CMAKE_PREFIX_PATH ${PROJECT_SOURCE_DIR}/build/deps/onednn)
-find_package(dnnl 3.2 CONFIG)
+# tools/setup fetches oneDNN only where the system has none that fits, so what it fetched comes first.
+find_package(dnnl 3.2 CONFIG QUIET HINTS ${PROJECT_SOURCE_DIR}/build/deps/onednn)
 if(NOT dnnl_FOUND)
-  message(FATAL_ERROR "oneDNN 3.2 or newer (with OpenMP) was not found; run tools/setup, "
+  message(FATAL_ERROR "oneDNN 3.2 or newer was not found: run tools/setup, "
                       "which puts it under build/deps/onednn, or set dnnl_DIR")
+endif()
+if(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")
+  message(FATAL_ERROR "oneDNN in ${dnnl_DIR} runs its threads on ${DNNL_CPU_THREADING_RUNTIME}, expected OMP, whose "
+                      "pool perfuse shares: run tools/setup and set dnnl_DIR to build/deps/onednn/lib/cmake/dnnl")
 endif()
 
 if(PERFUSE_BUILD_APPS)
