@@ -1,7 +1,6 @@
 #include "perfuse/models/model.h"
 
 #include "perfuse/core/error.h"
-#include "perfuse/graph/builder.h"
 
 namespace perfuse {
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "perfuse/core/json.h"
+#include "perfuse/graph/builder.h"
 #include "perfuse/runtime/component.h"
 
 namespace perfuse {
