@@ -10,6 +10,9 @@
 
 namespace perfuse {
 
+// A path for a one-line message: as it is, or quoted where it holds control characters or invalid UTF-8.
+[[nodiscard]] std::string display(const std::filesystem::path& path);
+
 // A read-only memory map of a regular file. Pages are shared with the page cache, so a mapped weight
 // costs memory only while it is in use.
 class MappedFile {
@@ -40,8 +43,8 @@ class MappedFile {
 [[nodiscard]] std::string read_file(const std::filesystem::path& file, std::size_t most_bytes);
 
 // Writes beside `file` and renames, so that a full disk or a crash leaves the old file (or none) and
-// never a part. An existing file that is not a regular file (/dev/stdout, a FIFO) is written in place.
-// Error(io) names the file and the cause.
+// never a part. A symbolic link stays and its target is written. What is not a regular file (/dev/stdout,
+// /dev/fd/N, a FIFO that somebody reads) is written in place. Error(io) names the file and the cause.
 void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& file, std::string_view text);
 

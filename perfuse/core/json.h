@@ -50,12 +50,13 @@ class ConfigReader {
   // One of `allowed`; the message lists them.
   [[nodiscard]] std::string choice(std::string_view key, std::initializer_list<std::string_view> allowed,
                                    std::optional<std::string> fallback = std::nullopt) const;
-  [[nodiscard]] std::vector<std::int64_t> integers(std::string_view key, std::int64_t least, std::int64_t most,
-                                                   std::optional<std::vector<std::int64_t>> fallback = std::nullopt) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(
+      std::string_view key, std::int64_t least, std::int64_t most,
+      std::optional<std::vector<std::int64_t>> fallback = std::nullopt) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key,
                                             std::optional<std::vector<double>> fallback = std::nullopt) const;
-  [[nodiscard]] std::vector<std::string> strings(std::string_view key,
-                                                 std::optional<std::vector<std::string>> fallback = std::nullopt) const;
+  [[nodiscard]] std::vector<std::string> strings(
+      std::string_view key, std::optional<std::vector<std::string>> fallback = std::nullopt) const;
   // A nested object; its messages name "key.inner".
   [[nodiscard]] ConfigReader object(std::string_view key) const;
 

@@ -22,18 +22,14 @@ void set_sink(Sink sink);
 
 void write(Level level, std::string_view message);
 
-template <class... Args>
-void debug(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> void debug(fmt::format_string<Args...> format, Args&&... args) {
   if (level() <= Level::debug) write(Level::debug, fmt::format(format, std::forward<Args>(args)...));
 }
-template <class... Args>
-void info(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> void info(fmt::format_string<Args...> format, Args&&... args) {
   if (level() <= Level::info) write(Level::info, fmt::format(format, std::forward<Args>(args)...));
 }
-template <class... Args>
-void warning(fmt::format_string<Args...> format, Args&&... args) {
-  if (level() <= Level::warning)
-    write(Level::warning, fmt::format(format, std::forward<Args>(args)...));
+template <class... Args> void warning(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::warning) write(Level::warning, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace perfuse::log

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +13,8 @@ namespace perfuse {
 // U+10FFFF included), or nothing.
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 
-// Up to three of `known` within a small edit distance of `name`, nearest first.
+// Up to three of `known` within a small edit distance of `name`, or that begin with it; nearest first.
+// Case is ignored.
 [[nodiscard]] std::vector<std::string> near_names(std::string_view name, std::span<const std::string> known);
 
 // "unknown scheduler \"EulerDiscret\"; did you mean EulerDiscreteScheduler?", or, where nothing is near,
@@ -20,8 +22,8 @@ namespace perfuse {
 [[nodiscard]] std::string unknown_name(std::string_view what, std::string_view name,
                                        std::span<const std::string> known);
 
-// At most `most` characters of `text` (cut at the end of a UTF-8 character, "…" appended), control
-// characters escaped: user text that is safe inside a one-line message.
+// `text` in double quotes: at most `most` of its characters (then "…"), control characters and invalid
+// UTF-8 escaped: user text that is safe inside a one-line message.
 [[nodiscard]] std::string quote(std::string_view text, std::size_t most = 60);
 
 // "1.5 GB", "12 KB", "0 bytes" (powers of 1000).

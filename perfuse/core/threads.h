@@ -16,16 +16,14 @@ void set_num_threads(int threads);
 // Calls body(begin, end) on disjoint, covering ranges of 0…count−1, in parallel where `count` ≥
 // 2·grain. Ranges depend on count, grain and the number of threads alone. An exception in a body is
 // rethrown here after all have ended.
-template <class Body>
-void parallel_for(std::int64_t count, std::int64_t grain, const Body& body);
+template <class Body> void parallel_for(std::int64_t count, std::int64_t grain, const Body& body);
 
 namespace detail {
 void parallel_ranges(std::int64_t count, std::int64_t grain, const void* body,
                      void (*call)(const void* body, std::int64_t begin, std::int64_t end));
 }
 
-template <class Body>
-void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
+template <class Body> void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   detail::parallel_ranges(count, grain, &body, [](const void* b, std::int64_t begin, std::int64_t end) {
     (*static_cast<const Body*>(b))(begin, end);
   });

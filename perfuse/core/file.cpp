@@ -1,0 +1,319 @@
+#include "perfuse/core/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "perfuse/core/error.h"
+#include "perfuse/core/text.h"
+
+namespace perfuse {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+std::string cause(int error) {
+  switch (error) {
+    case ENOENT: return "no such file or folder";
+    case EISDIR: return "it is a folder";
+    case ENOTDIR: return "a part of its path is not a folder";
+    case ELOOP: return "its symbolic links form a loop";
+    case EACCES:
+    case EPERM: return "no permission";
+    case EROFS: return "the file system is read-only";
+    case ENOSPC:
+    case EDQUOT: return "the disk is full";
+    case EPIPE: return "nobody reads the other end";
+    default: return std::system_category().message(error);
+  }
+}
+
+[[noreturn]] void fail_read(const fs::path& file, int error) {
+  fail(ErrorKind::io, "{}: can't be read: {}", display(file), cause(error));
+}
+
+[[noreturn]] void fail_write(const fs::path& file, int error) {
+  fail(ErrorKind::io, "{}: can't be written: {}", display(file), cause(error));
+}
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// O_NONBLOCK: a FIFO without a writer would wait for one. It means nothing to a regular file.
+Descriptor open_regular(const fs::path& file, struct stat& status) {
+  Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const int error = errno;
+  const bool known = fd.get() >= 0 ? ::fstat(fd.get(), &status) == 0 : ::stat(file.c_str(), &status) == 0;
+  if (known && !S_ISREG(status.st_mode))
+    fail(ErrorKind::io, "{}: is {}, expected a regular file", display(file), kind_of(status.st_mode));
+  if (fd.get() < 0) fail_read(file, error);
+  if (!known) fail_read(file, errno);
+  return fd;
+}
+
+void write_all(int fd, std::span<const std::byte> bytes, const fs::path& file) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_write(file, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+// N of /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N: written through the descriptor itself,
+// since what the name leads to may be a file that a shell has open, or a socket.
+std::optional<int> named_descriptor(const fs::path& file) {
+  const std::string name = file.lexically_normal().string();
+  if (name == "/dev/stdout") return STDOUT_FILENO;
+  if (name == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!name.starts_with(prefix)) continue;
+    int fd = -1;
+    const auto [end, error] = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), fd);
+    if (error == std::errc{} && end == name.data() + name.size() && fd >= 0) return fd;
+  }
+  return std::nullopt;
+}
+
+// The file that the symbolic links at the end of `file` lead to, whether it exists or not.
+fs::path follow_links(const fs::path& file) {
+  constexpr int kMostLinks = 40;  // Linux's own limit
+  fs::path result = file;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(result, error);
+    if (error) return result;
+    result = result.parent_path() / target;  // an absolute target replaces the left side
+  }
+  fail_write(file, ELOOP);
+}
+
+// Where and how `file` is to be written.
+struct Target {
+  fs::path path;          // links followed
+  bool in_place = false;  // exists, and is no regular file
+  std::optional<struct stat> old;
+};
+
+Target find_target(const fs::path& file) {
+  if (file.empty()) fail(ErrorKind::io, "the name of the file to write is empty");
+  Target target{follow_links(file), false, std::nullopt};
+  struct stat status {};
+  if (::stat(target.path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) fail_write(file, EISDIR);
+    // A rename would replace what its owner made read-only.
+    if (::access(target.path.c_str(), W_OK) != 0) fail_write(file, errno);
+    target.in_place = !S_ISREG(status.st_mode);
+    target.old = status;
+  } else if (errno != ENOENT) {
+    fail_write(file, errno);
+  } else if (!target.path.has_filename()) {
+    fail_write(file, EISDIR);  // "folder/"
+  }
+  return target;
+}
+
+// A new file in the folder of `target`. Not mkostemp, whose files are 0600: here the umask decides.
+std::pair<Descriptor, fs::path> create_beside(const fs::path& target, const fs::path& file) {
+  static std::atomic<unsigned> counter{0};
+  for (int tries = 0; tries < 100; ++tries) {
+    const fs::path name =
+        target.parent_path() / (".perfuse-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
+    Descriptor fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.get() >= 0) return {std::move(fd), name};
+    if (errno != EEXIST) {
+      const int error = errno;
+      if (error == ENOENT)
+        fail(ErrorKind::io, "{}: can't be written: its folder {} does not exist", display(file),
+             display(target.parent_path()));
+      fail_write(file, error);
+    }
+  }
+  fail_write(file, EEXIST);
+}
+
+Descriptor open_in_place(const fs::path& file) {
+  // O_NONBLOCK: opening a FIFO that nobody reads would wait; with it the error is ENXIO.
+  Descriptor fd(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (fd.get() < 0) fail_write(file, errno == ENXIO ? EPIPE : errno);
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK) != 0) fail_write(file, errno);
+  return fd;
+}
+
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
+std::string display(const fs::path& path) {
+  const std::string name = path.string();
+  const bool plain = std::none_of(name.begin(), name.end(),
+                                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  constexpr std::size_t kMost = 4096;  // PATH_MAX
+  return plain && name.size() <= kMost && !find_invalid_utf8(name) ? name : quote(name, kMost);
+}
+
+MappedFile::MappedFile(fs::path path, const std::byte* data, std::size_t size)
+    : path_(std::move(path)), data_(data), size_(size) {}
+
+MappedFile::~MappedFile() {
+  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) {
+  struct stat status {};
+  const Descriptor fd = open_regular(file, status);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* data = nullptr;
+  if (size > 0) {  // a map of no bytes is an error of mmap
+    data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+    if (data == MAP_FAILED) fail_read(file, errno);
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(file, static_cast<const std::byte*>(data), size));
+}
+
+void MappedFile::will_need(std::span<const std::byte> range) const {
+  if (range.empty()) return;
+  const auto offset = static_cast<std::size_t>(range.data() - data_) / page_size() * page_size();
+  const auto end = static_cast<std::size_t>(range.data() - data_) + range.size();
+  // Advice: where the kernel declines, pages are read when touched.
+  (void)::madvise(const_cast<std::byte*>(data_) + offset, end - offset, MADV_WILLNEED);
+}
+
+void MappedFile::dont_need(std::span<const std::byte> range) const {
+  const std::size_t page = page_size();
+  const auto first = static_cast<std::size_t>(range.data() - data_);
+  const std::size_t begin = (first + page - 1) / page * page;
+  // The file's last page belongs to whoever holds the file's end.
+  const std::size_t end = first + range.size() == size_ ? size_ : (first + range.size()) / page * page;
+  if (range.empty() || begin >= end) return;
+  (void)::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED);
+}
+
+std::string read_file(const fs::path& file, std::size_t most_bytes) {
+  struct stat status {};
+  const Descriptor fd = open_regular(file, status);
+  const auto refuse = [&](std::string_view found) {
+    fail(ErrorKind::io, "{}: {}, expected at most {}", display(file), found, format_bytes(most_bytes));
+  };
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > most_bytes) refuse("has " + format_bytes(size));
+  std::string text;
+  // Until the end, whatever the size said: it may grow, and files in /proc have size 0.
+  for (std::size_t used = 0;;) {
+    text.resize(std::max(size + 1, used + 4096));
+    const ssize_t got = ::read(fd.get(), text.data() + used, text.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_read(file, errno);
+    used += static_cast<std::size_t>(got);
+    if (used > most_bytes) refuse("goes on past its size");
+    if (got == 0) {
+      text.resize(used);
+      return text;
+    }
+  }
+}
+
+struct AtomicFile::State {
+  fs::path file;  // as the caller named it, for messages
+  Target target;
+  Descriptor fd;
+  fs::path temporary;  // empty where written in place, and once renamed
+};
+
+AtomicFile::AtomicFile(fs::path file) : state_(std::make_unique<State>()) {
+  state_->file = std::move(file);
+  if (const auto named = named_descriptor(state_->file)) {
+    state_->fd = Descriptor(::fcntl(*named, F_DUPFD_CLOEXEC, 0));
+    if (state_->fd.get() < 0) fail_write(state_->file, errno);
+    return;
+  }
+  state_->target = find_target(state_->file);
+  if (state_->target.in_place)
+    state_->fd = open_in_place(state_->file);
+  else
+    std::tie(state_->fd, state_->temporary) = create_beside(state_->target.path, state_->file);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!state_->temporary.empty()) ::unlink(state_->temporary.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) { write_all(state_->fd.get(), bytes, state_->file); }
+
+void AtomicFile::commit() {
+  State& state = *state_;
+  const int fd = state.fd.get();
+  if (!state.temporary.empty()) {
+    if (const auto& old = state.target.old) {
+      // The old file's owner and mode, where they may be given; the new content matters more.
+      [[maybe_unused]] const int owner = ::fchown(fd, old->st_uid, old->st_gid);
+      [[maybe_unused]] const int mode = ::fchmod(fd, old->st_mode & 07777u);
+    }
+    // Else a crash of the machine could keep the new name and lose the content. Some file systems have no fsync.
+    if (::fsync(fd) != 0 && errno != EINVAL && errno != ENOSYS && errno != EROFS)
+      fail_write(state.file, errno);
+  }
+  if (::close(state.fd.release()) != 0 && errno != EINTR) fail_write(state.file, errno);
+  if (state.temporary.empty()) return;
+  if (::rename(state.temporary.c_str(), state.target.path.c_str()) != 0) fail_write(state.file, errno);
+  state.temporary.clear();
+}
+
+void write_file(const fs::path& file, std::span<const std::byte> bytes) {
+  AtomicFile out(file);
+  out.write(bytes);
+  out.commit();
+}
+
+void write_file(const fs::path& file, std::string_view text) {
+  write_file(file, std::as_bytes(std::span(text)));
+}
+
+void check_writable(const fs::path& file) {
+  if (const auto named = named_descriptor(file)) {
+    const int flags = ::fcntl(*named, F_GETFL);
+    if (flags < 0) fail_write(file, errno);
+    if ((flags & O_ACCMODE) == O_RDONLY) fail_write(file, EACCES);
+    return;
+  }
+  if (const Target target = find_target(file); !target.in_place)
+    ::unlink(create_beside(target.path, file).second.c_str());
+}
+
+}  // namespace perfuse
