@@ -24,9 +24,25 @@ if(dnnl_library MATCHES "^${PROJECT_SOURCE_DIR}/build/deps/")
           DESTINATION ${CMAKE_INSTALL_DOCDIR}/onednn)
 endif()
 
-# Backends implement runtime's interfaces; their headers are nobody's but theirs.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/perfuse DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "perfuse/backends" EXCLUDE)
+# The public headers are perfuse/perfuse.h and what it includes.
+set(public_headers perfuse/perfuse.h)
+set(to_read ${public_headers})
+while(to_read)
+  list(POP_FRONT to_read header)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+  file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^#include \"perfuse/")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" include ${include})
+    if(NOT include IN_LIST public_headers)
+      list(APPEND public_headers ${include})
+      list(APPEND to_read ${include})
+    endif()
+  endforeach()
+endwhile()
+foreach(header IN LISTS public_headers)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/perfuseConfig.cmake.in
   ${PROJECT_BINARY_DIR}/perfuseConfig.cmake INSTALL_DESTINATION ${package_dir})

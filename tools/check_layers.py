@@ -4,8 +4,8 @@
 The layers and their arrows are those of perfuse/CMakeLists.txt: perfuse_layer(NAME FOLDER DEPENDS …).
 Three rules:
   1. A file of a layer includes only its own layer and those below it.
-  2. Headers that are installed (all but the backends') include nothing that a user of the library would
-     have to install besides fmt and nlohmann-json.
+  2. Public headers (perfuse/perfuse.h and what it includes, which are those installed) need nothing that a
+     user of the library would have to install besides fmt and nlohmann-json, and no backend.
   3. An #include "perfuse/…" names a file that exists; no "../".
 
 usage: check_layers.py [REPOSITORY]
@@ -42,10 +42,21 @@ def layer_of(path, layers):
     return next((folder for folder in layers if path.startswith(folder + "/")), None)
 
 
-def check_file(path, text, root, layers):
+def public_headers(root):
+    """perfuse/perfuse.h and all that it includes, as paths from the root."""
+    public, to_read = set(), ["perfuse/perfuse.h"]
+    while to_read:
+        name = to_read.pop()
+        if name not in public and (root / name).is_file():
+            public.add(name)
+            to_read += [target for _, target in INCLUDE.findall((root / name).read_text())]
+    return {name for name in public if name.startswith("perfuse/")}
+
+
+def check_file(path, text, root, layers, public_names):
     relative = path.relative_to(root).as_posix()
-    own = layer_of(relative.removeprefix("perfuse/"), layers) if relative.startswith("perfuse/") else None
-    public = own is not None and path.suffix == ".h" and not own.startswith("backends/")
+    own = layer_of(relative.removeprefix("perfuse/"), layers)
+    public = relative in public_names
     for match in INCLUDE.finditer(text):
         quote, target = match.groups()
         where = f"{relative}:{text.count(chr(10), 0, match.start(2)) + 1}"
@@ -60,6 +71,8 @@ def check_file(path, text, root, layers):
             elif own is not None and inside not in layers[own]:
                 allowed = ", ".join(sorted(layers[own] - {own})) or "nothing"
                 yield f'{where}: layer {own} includes "{target}"; below {own} there is {allowed}'
+            elif public and inside is not None and inside.startswith("backends/"):
+                yield f'{where}: a public header includes "{target}": backends are nobody\'s but their own'
         elif public and "/" in target and not target.startswith(PUBLIC_EXTERNAL) and not target.startswith("sys/"):
             yield f"{where}: a public header includes <{target}>; users have only {' and '.join(PUBLIC_EXTERNAL)}"
         elif public and quote == "<" and target.endswith(".h") and "/" not in target:
@@ -69,7 +82,8 @@ def check_file(path, text, root, layers):
 def check(root):
     layers = read_layers(root)
     files = sorted(path for suffix in ("h", "cpp") for path in (root / "perfuse").rglob(f"*.{suffix}"))
-    wrong = [line for path in files for line in check_file(path, path.read_text(), root, layers)]
+    public = public_headers(root)
+    wrong = [line for path in files for line in check_file(path, path.read_text(), root, layers, public)]
     return wrong, len(files), len(layers)
 
 

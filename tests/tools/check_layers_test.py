@@ -50,9 +50,16 @@ class CheckLayers(unittest.TestCase):
 
     def test_public_header_with_foreign_include(self):
         for header in ("spdlog/spdlog.h", "png.h"):
-            status, out = self.run_on(core__a_h=f"#include <{header}>\n")
+            text = f"#include <{header}>\n"
+            status, out = self.run_on(core__a_h=text, perfuse_h='#include "perfuse/core/a.h"\n')
             self.assertEqual(status, 1)
             self.assertIn(header, out)
+            status, out = self.run_on(core__a_h=text, core__b_h="", perfuse_h='#include "perfuse/core/b.h"\n')
+            self.assertEqual(status, 0, out)
+
+    def test_public_header_with_backend(self):
+        status, out = self.run_on(backends__cpu__b_h="", perfuse_h='#include "perfuse/backends/cpu/b.h"\n')
+        self.assertEqual(status, 1, out)
 
     def test_missing_and_relative(self):
         status, out = self.run_on(core__a_cpp='#include "perfuse/core/gone.h"\n#include "../core/error.h"\n')
