@@ -14,7 +14,8 @@
 
 namespace perfuse {
 
-// One file, mapped. Tensors are views of the map: no copy, and they keep it alive.
+// One file, mapped. Tensors are views of the map: no copy, and they keep it alive. (One that does not lie
+// aligned for its type, which the format allows, is copied.)
 class SafetensorsFile {
  public:
   // Checks the whole header before anything is handed out: length ≤ 100 MB and ≤ file, UTF-8 JSON without
@@ -50,7 +51,8 @@ class SafetensorsFile {
   std::map<std::string, std::string, std::less<>> metadata_;
 };
 
-// Writes a file that appears whole or not at all. Tensors lie in the order given, aligned to their type.
+// Writes a file that appears whole or not at all. Tensors lie in the order given, wider types first, so that
+// each is aligned. Error(usage) for two of one name, Error(io) as write_file.
 void write_safetensors(const std::filesystem::path& file,
                        const std::vector<std::pair<std::string, Tensor>>& tensors,
                        const std::map<std::string, std::string, std::less<>>& metadata = {});
@@ -71,9 +73,9 @@ class WeightFiles {
   [[nodiscard]] static WeightFiles open(const std::filesystem::path& folder, const std::string& variant = "");
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-  [[nodiscard]] std::vector<std::string> names() const;  // sorted
+  [[nodiscard]] std::vector<std::string> names() const;                       // sorted
   [[nodiscard]] std::optional<WeightInfo> find(std::string_view name) const;  // nothing where absent
-  [[nodiscard]] Tensor tensor(std::string_view name) const;  // throws where absent
+  [[nodiscard]] Tensor tensor(std::string_view name) const;                   // throws where absent
   [[nodiscard]] std::uint64_t total_bytes() const;
   // Drops the pages of all files from resident memory (they are read again when touched).
   void release_pages() const;
