@@ -8,7 +8,6 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(ICU REQUIRED COMPONENTS uc i18n)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 
 # tools/setup fetches oneDNN only where the system has none that fits, so what it fetched comes first.
