@@ -152,16 +152,16 @@ graph::Graph AutoencoderKL::encoder_graph(std::int64_t batch, std::int64_t heigh
   });
 }
 
-runtime::NamedBuffers AutoencoderKL::decode(const runtime::BufferPtr& latents, const std::vector<std::string>& taps) const {
+runtime::NamedBuffers AutoencoderKL::decode(const runtime::BufferPtr& latents, const runtime::RunOptions& options) const {
   const auto& shape = latents->type().shape;
-  const auto module = component_->module("decode " + to_string(shape), taps, [&] { return decoder_graph(shape[0], shape[1], shape[2]); });
-  return module->run({{"z", latents}});
+  const auto module = component_->module("decode " + to_string(shape), options.taps, [&] { return decoder_graph(shape[0], shape[1], shape[2]); });
+  return module->run({{"z", latents}}, options.stop);
 }
 
-runtime::NamedBuffers AutoencoderKL::encode(const runtime::BufferPtr& images, const std::vector<std::string>& taps) const {
+runtime::NamedBuffers AutoencoderKL::encode(const runtime::BufferPtr& images, const runtime::RunOptions& options) const {
   const auto& shape = images->type().shape;
-  const auto module = component_->module("encode " + to_string(shape), taps, [&] { return encoder_graph(shape[0], shape[1], shape[2]); });
-  return module->run({{"x", images}});
+  const auto module = component_->module("encode " + to_string(shape), options.taps, [&] { return encoder_graph(shape[0], shape[1], shape[2]); });
+  return module->run({{"x", images}}, options.stop);
 }
 
 }  // namespace perfuse

@@ -169,12 +169,12 @@ runtime::NamedBuffers PixArtTransformer2DModel::prepare(const Sizes& s, const Co
 }
 
 runtime::NamedBuffers PixArtTransformer2DModel::run(const Sizes& s, runtime::NamedBuffers prepared, runtime::BufferPtr hidden_states,
-                                                    runtime::BufferPtr timestep, const std::vector<std::string>& taps) const {
+                                                    runtime::BufferPtr timestep, const runtime::RunOptions& options) const {
   const auto key = fmt::format("{}x{}x{} text {}", s.batch, s.height, s.width, s.text_length);
-  const auto module = component_->module(key, taps, [&] { return graph(s); });
+  const auto module = component_->module(key, options.taps, [&] { return graph(s); });
   prepared["hidden_states"] = std::move(hidden_states);
   prepared["timestep"] = std::move(timestep);
-  return module->run(prepared);
+  return module->run(prepared, options.stop);
 }
 
 }  // namespace perfuse

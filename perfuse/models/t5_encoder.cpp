@@ -111,13 +111,13 @@ graph::Graph T5EncoderModel::graph(std::int64_t batch, std::int64_t length) cons
   });
 }
 
-runtime::NamedBuffers T5EncoderModel::run(const Tensor& ids, const Tensor& mask, const std::vector<std::string>& taps) const {
+runtime::NamedBuffers T5EncoderModel::run(const Tensor& ids, const Tensor& mask, const runtime::RunOptions& options) const {
   const auto batch = ids.dim(0), length = ids.dim(1);
   for (const auto id : ids.data<std::int32_t>())
     if (id < 0 || id >= config_.vocab_size)
       fail(ErrorKind::model, "{}: token id {} is outside the vocabulary of {}; the tokenizer does not belong to this encoder",
            folder_.string(), id, config_.vocab_size);
-  const auto module = component_->module(fmt::format("{}x{}", batch, length), taps, [&] { return graph(batch, length); });
+  const auto module = component_->module(fmt::format("{}x{}", batch, length), options.taps, [&] { return graph(batch, length); });
 
   Tensor bias = Tensor::empty(DType::f32, {batch, 1, 1, length});
   auto values = bias.mutable_data<float>();
@@ -128,7 +128,8 @@ runtime::NamedBuffers T5EncoderModel::run(const Tensor& ids, const Tensor& mask,
   return module->run({{"input_ids", context.upload(ids)},
                       {"attention_bias", context.upload(bias.to(component_->dtype()))},
                       {"position_buckets", context.upload(t5_position_buckets(length, config_.relative_attention_num_buckets,
-                                                                              config_.relative_attention_max_distance))}});
+                                                                              config_.relative_attention_max_distance))}},
+                     options.stop);
 }
 
 Tensor t5_position_buckets(std::int64_t length, std::int64_t buckets, std::int64_t max_distance) {

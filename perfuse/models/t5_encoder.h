@@ -27,7 +27,7 @@ class T5EncoderModel : public Model {
   [[nodiscard]] graph::Graph graph(std::int64_t batch, std::int64_t length) const;
 
   // ids and mask i32[B, L] (mask 1 for tokens, 0 for padding). Outputs: last_hidden_state and the taps.
-  [[nodiscard]] runtime::NamedBuffers run(const Tensor& ids, const Tensor& mask, const std::vector<std::string>& taps = {}) const;
+  [[nodiscard]] runtime::NamedBuffers run(const Tensor& ids, const Tensor& mask, const runtime::RunOptions& options = {}) const;
 
  private:
   T5Config config_;

@@ -81,7 +81,7 @@ void Module::release_workspaces() const {
   idle_.clear();
 }
 
-NamedBuffers Module::run(const NamedBuffers& inputs) const {
+NamedBuffers Module::run(const NamedBuffers& inputs, const std::stop_token& stop) const {
   Workspace workspace = take_workspace();
   std::vector<BufferPtr> values = workspace.values;
   for (const auto& port : graph_.inputs) {
@@ -95,6 +95,7 @@ NamedBuffers Module::run(const NamedBuffers& inputs) const {
 
   std::vector<BufferPtr> parameters, in, out;
   for (std::size_t s = 0; s < segments_.size(); ++s) {
+    if (stop.stop_requested()) fail(ErrorKind::cancelled, "stopped");
     const auto& segment = segments_[s];
     parameters.clear(), in.clear(), out.clear();
     for (const auto& use : executables_[s]->parameter_uses()) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ namespace perfuse::runtime {
 
 using NamedBuffers = std::map<std::string, BufferPtr, std::less<>>;
 
+struct RunOptions {
+  std::vector<std::string> taps;  // module paths whose outputs are wanted too
+  std::stop_token stop;           // asked between segments: Error(cancelled)
+};
+
 class Module {
  public:
   // Cuts and compiles. Throws Error(unsupported) naming a node that the device can't run.
@@ -24,7 +30,7 @@ class Module {
 
   // Every input of the graph by name, of its very type; gives every output. Runs may overlap: each has a
   // workspace of its own, kept for the next.
-  [[nodiscard]] NamedBuffers run(const NamedBuffers& inputs) const;
+  [[nodiscard]] NamedBuffers run(const NamedBuffers& inputs, const std::stop_token& stop = {}) const;
 
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }
   // Gives the workspaces' memory back.

@@ -1,0 +1,51 @@
+#include "perfuse/pipelines/model_index.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "perfuse/core/error.h"
+#include "perfuse/core/json.h"
+#include "perfuse/core/text.h"
+
+namespace perfuse {
+
+namespace fs = std::filesystem;
+
+ModelIndex ModelIndex::read(const fs::path& folder) {
+  std::error_code code;
+  const auto status = fs::status(folder, code);
+  if (!fs::exists(status))
+    fail(ErrorKind::model, "{}: no such model folder{}", folder.string(), code && code.value() != ENOENT ? " (" + code.message() + ")" : "");
+  if (!fs::is_directory(status))
+    fail(ErrorKind::model, "{}: not a folder; a model is the folder that save_pretrained writes, with a model_index.json", folder.string());
+  const fs::path file = folder / "model_index.json";
+  if (!fs::exists(fs::symlink_status(file, code)))
+    fail(ErrorKind::model, "{}: has no model_index.json; a model is the folder that save_pretrained writes", folder.string());
+
+  const ConfigReader config(file);
+  ModelIndex index;
+  index.folder = folder;
+  index.class_name = config.string("_class_name");
+  for (const auto& [key, value] : config.json().items()) {
+    if (key.starts_with("_") || !value.is_array()) continue;  // plain values are settings of the pipeline
+    const bool null = value.size() == 2 && value[0].is_null() && value[1].is_null();
+    if (!null && (value.size() != 2 || !value[0].is_string() || !value[1].is_string()))
+      config.fail_field(key, fmt::format("expected [\"library\", \"class\"], found {}", brief(value)));
+    index.entries.push_back({key, null ? "" : value[1].get<std::string>()});
+  }
+  return index;
+}
+
+fs::path ModelIndex::component(const std::string& name, const std::vector<std::string>& classes) const {
+  const auto file = (folder / "model_index.json").string();
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+  if (entry == entries.end() || entry->class_name.empty())
+    fail(ErrorKind::model, "{}: component {} is {}, {} needs one ({})", file, name, entry == entries.end() ? "missing" : "null",
+         class_name, fmt::join(classes, " or "));
+  if (std::find(classes.begin(), classes.end(), entry->class_name) == classes.end())
+    fail(ErrorKind::unsupported, "{}: component {}: class {}; perfuse knows {}", file, name, quote(entry->class_name), fmt::join(classes, ", "));
+  return folder / name;
+}
+
+}  // namespace perfuse

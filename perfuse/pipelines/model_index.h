@@ -1,0 +1,27 @@
+// model_index.json: the class of a pipeline folder and of its components.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace perfuse {
+
+struct ModelIndex {
+  struct Entry {
+    std::string name;        // "transformer": a sub-folder
+    std::string class_name;  // "PixArtTransformer2DModel"; "" where the component is null
+  };
+  std::filesystem::path folder;
+  std::string class_name;
+  std::vector<Entry> entries;
+
+  // Error(model) for a missing folder or file, broken JSON or entries of another form.
+  [[nodiscard]] static ModelIndex read(const std::filesystem::path& folder);
+
+  // The sub-folder of a component that must be of one of these classes. Error(model) if it is absent or
+  // null, Error(unsupported) naming its class and the known ones if it is another.
+  [[nodiscard]] std::filesystem::path component(const std::string& name, const std::vector<std::string>& classes) const;
+};
+
+}  // namespace perfuse
