@@ -57,15 +57,15 @@ struct Step {
   std::vector<Action> actions;
   int noise_draws = 0;        // normal tensors of latents' shape to draw before it runs
   bool noise_f32 = false;     // drawn as f32 whatever the latents' type (DPMSolver's sde)
-  std::optional<Slot> pred_original_sample;  // the slot that holds x0 after the actions, if any
+  std::optional<Slot> pred_original_sample = {};  // the slot that holds x0 after the actions, if any
 };
 
 // What to run: exactly one of a number of steps, explicit timesteps, explicit sigmas.
 struct TimestepRequest {
-  std::optional<int> num_inference_steps;
-  std::vector<double> timesteps;
-  std::vector<double> sigmas;
-  std::optional<double> mu;  // flow matching with dynamic shifting
+  std::optional<int> num_inference_steps = {};
+  std::vector<double> timesteps = {};
+  std::vector<double> sigmas = {};
+  std::optional<double> mu = {};  // flow matching with dynamic shifting
 };
 
 class Scheduler {

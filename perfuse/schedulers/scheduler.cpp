@@ -1,0 +1,181 @@
+#include "perfuse/schedulers/scheduler.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "perfuse/core/error.h"
+#include "perfuse/core/log.h"
+#include "perfuse/core/text.h"
+#include "perfuse/schedulers/dpmsolver_multistep.h"
+#include "perfuse/schedulers/euler_discrete.h"
+
+namespace perfuse {
+namespace {
+
+struct SchedulerClass {
+  std::string_view name;
+  Json (*defaults)();
+  std::unique_ptr<Scheduler> (*make)(const ConfigReader& config);
+};
+
+template <class T> constexpr SchedulerClass entry() {
+  return {T::kClassName, T::defaults, [](const ConfigReader& config) -> std::unique_ptr<Scheduler> {
+            return std::make_unique<T>(config);
+          }};
+}
+
+// By name. A new scheduler is one line here.
+constexpr std::array kClasses = {
+    entry<DPMSolverMultistepScheduler>(),
+    entry<EulerDiscreteScheduler>(),
+};
+
+// Fields of diffusers' scheduler classes that are not in kClasses: a configuration that was saved by one class
+// and read by another has them, and they are no mistake.
+constexpr std::array<std::string_view, 36> kForeignFields = {"base_image_seq_len",
+                                                             "base_shift",
+                                                             "clip_sample",
+                                                             "clip_sample_range",
+                                                             "corrector_order",
+                                                             "disable_corrector",
+                                                             "eta",
+                                                             "final_step_size_scale",
+                                                             "gamma",
+                                                             "invert_sigmas",
+                                                             "max_image_seq_len",
+                                                             "max_shift",
+                                                             "noise_sampler_seed",
+                                                             "original_inference_steps",
+                                                             "predict_x0",
+                                                             "predictor_order",
+                                                             "rho",
+                                                             "s_noise",
+                                                             "sampling_eps",
+                                                             "scheduler_type",
+                                                             "set_alpha_to_one",
+                                                             "shift",
+                                                             "shift_terminal",
+                                                             "sigma_data",
+                                                             "sigma_schedule",
+                                                             "skip_prk_steps",
+                                                             "snr",
+                                                             "snr_shift_scale",
+                                                             "solver_p",
+                                                             "stages",
+                                                             "stage_range",
+                                                             "stochastic_sampling",
+                                                             "tau_func",
+                                                             "timestep_scaling",
+                                                             "correct_steps",
+                                                             "scaler"};
+
+// "EulerDiscreteScheduler", "EulerDiscrete" and "euler_discrete" are one name.
+std::string normalized(std::string_view name) {
+  std::string result;
+  for (const char c : name)
+    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (result.ends_with("scheduler")) result.resize(result.size() - std::string_view("scheduler").size());
+  return result;
+}
+
+const SchedulerClass* find_class(std::string_view name) {
+  const auto* found = std::ranges::find(kClasses, normalized(name),
+                                        [](const SchedulerClass& entry) { return normalized(entry.name); });
+  return found == kClasses.end() ? nullptr : &*found;
+}
+
+const SchedulerClass& class_for(const ConfigReader& config, const std::string& class_name) {
+  const std::string name = class_name.empty() ? config.string("_class_name") : class_name;
+  if (const SchedulerClass* found = find_class(name)) return *found;
+  const std::string known = fmt::format("{}", fmt::join(scheduler_names(), ", "));
+  if (class_name.empty())
+    fail(ErrorKind::unsupported, "{}: _class_name: perfuse has no scheduler \"{}\"; choose another: {}",
+         config.origin(), quote(name), known);
+  fail(ErrorKind::usage, "unknown scheduler \"{}\"; known: {}", quote(name), known);
+}
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& field : object.items()) keys.push_back(field.key());
+  return keys;
+}
+
+void check_overrides(const Json& overrides, const SchedulerClass& entry, const Json& defaults) {
+  if (!overrides.is_object())
+    fail(ErrorKind::usage, "scheduler: expected an object of configuration fields, got {}", brief(overrides));
+  for (const auto& field : overrides.items())
+    if (!defaults.contains(field.key()))
+      fail(ErrorKind::usage, "{}: {}", entry.name,
+           unknown_name("configuration field", field.key(), keys_of(defaults)));
+}
+
+// The file's fields over the class's defaults, then the overrides. A null means the default. What diffusers
+// lists in _use_default_values was no choice of the one who saved the file, so the class takes its own default.
+Json merged_config(const SchedulerClass& entry, const Json& defaults, const Json& file,
+                   const Json& overrides) {
+  Json merged = {{"_class_name", std::string(entry.name)}};
+  for (const auto& field : defaults.items()) merged[field.key()] = field.value();
+  const auto listed = file.find("_use_default_values");
+  const auto left_at_default = [&](const std::string& key) {
+    return listed != file.end() && listed->is_array() &&
+           std::ranges::find(*listed, Json(key)) != listed->end();
+  };
+  for (const auto& field : file.items()) {
+    const std::string& key = field.key();
+    if (key == "_class_name" || key == "_use_default_values" || left_at_default(key)) continue;
+    if (field.value().is_null() && defaults.contains(key)) continue;
+    merged[key] = field.value();
+  }
+  for (const auto& field : overrides.items())
+    merged[field.key()] = field.value().is_null() ? defaults.at(field.key()) : field.value();
+  return merged;
+}
+
+void warn_of_unknown_fields(const ConfigReader& config, const SchedulerClass& entry) {
+  std::vector<std::string> unknown;
+  for (const std::string& key : keys_of(config.json())) {
+    const bool known =
+        key.starts_with('_') || std::ranges::find(kForeignFields, key) != kForeignFields.end() ||
+        std::ranges::any_of(kClasses,
+                            [&](const SchedulerClass& other) { return other.defaults().contains(key); });
+    if (!known) unknown.push_back(quote(key));
+  }
+  if (!unknown.empty())
+    log::warning("{}: no scheduler knows {}; {} goes on without", config.origin(), fmt::join(unknown, ", "),
+                 entry.name);
+}
+
+}  // namespace
+
+double Scheduler::model_input_scale(int /*index*/) const { return 1.0; }
+
+std::vector<std::string> scheduler_names() {
+  std::vector<std::string> names;
+  for (const SchedulerClass& entry : kClasses) names.emplace_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Scheduler> make_scheduler(const ConfigReader& config, const std::string& class_name,
+                                          const Json& overrides) {
+  const SchedulerClass& entry = class_for(config, class_name);
+  const Json defaults = entry.defaults();
+  check_overrides(overrides, entry, defaults);
+  const auto make = [&](const Json& changes) {
+    return entry.make(ConfigReader(merged_config(entry, defaults, config.json(), changes), config.origin()));
+  };
+  std::unique_ptr<Scheduler> scheduler;
+  try {
+    scheduler = make(overrides);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model || overrides.empty()) throw;
+    (void)make(Json::object());  // where the file alone is wrong too, this says so
+    fail(ErrorKind::usage, "{} (with scheduler fields {})", error.what(), brief(overrides));
+  }
+  warn_of_unknown_fields(config, entry);
+  return scheduler;
+}
+
+}  // namespace perfuse
