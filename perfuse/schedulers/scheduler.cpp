@@ -35,42 +35,15 @@ constexpr std::array kClasses = {
 
 // Fields of diffusers' scheduler classes that are not in kClasses: a configuration that was saved by one class
 // and read by another has them, and they are no mistake.
-constexpr std::array<std::string_view, 36> kForeignFields = {"base_image_seq_len",
-                                                             "base_shift",
-                                                             "clip_sample",
-                                                             "clip_sample_range",
-                                                             "corrector_order",
-                                                             "disable_corrector",
-                                                             "eta",
-                                                             "final_step_size_scale",
-                                                             "gamma",
-                                                             "invert_sigmas",
-                                                             "max_image_seq_len",
-                                                             "max_shift",
-                                                             "noise_sampler_seed",
-                                                             "original_inference_steps",
-                                                             "predict_x0",
-                                                             "predictor_order",
-                                                             "rho",
-                                                             "s_noise",
-                                                             "sampling_eps",
-                                                             "scheduler_type",
-                                                             "set_alpha_to_one",
-                                                             "shift",
-                                                             "shift_terminal",
-                                                             "sigma_data",
-                                                             "sigma_schedule",
-                                                             "skip_prk_steps",
-                                                             "snr",
-                                                             "snr_shift_scale",
-                                                             "solver_p",
-                                                             "stages",
-                                                             "stage_range",
-                                                             "stochastic_sampling",
-                                                             "tau_func",
-                                                             "timestep_scaling",
-                                                             "correct_steps",
-                                                             "scaler"};
+// clang-format off: one name a line is too long a list
+constexpr auto kForeignFields = std::to_array<std::string_view>({
+    "base_image_seq_len", "base_shift", "clip_sample", "clip_sample_range", "correct_steps",
+    "corrector_order", "disable_corrector", "eta", "final_step_size_scale", "gamma", "invert_sigmas",
+    "max_image_seq_len", "max_shift", "noise_sampler_seed", "original_inference_steps", "predict_x0",
+    "predictor_order", "rho", "s_noise", "sampling_eps", "scaler", "scheduler_type", "set_alpha_to_one",
+    "shift", "shift_terminal", "sigma_data", "sigma_schedule", "skip_prk_steps", "snr", "snr_shift_scale",
+    "solver_p", "stage_range", "stages", "stochastic_sampling", "tau_func", "timestep_scaling"});
+// clang-format on
 
 // "EulerDiscreteScheduler", "EulerDiscrete" and "euler_discrete" are one name.
 std::string normalized(std::string_view name) {
