@@ -35,7 +35,7 @@ constexpr std::array kClasses = {
 
 // Fields of diffusers' scheduler classes that are not in kClasses: a configuration that was saved by one class
 // and read by another has them, and they are no mistake.
-// clang-format off: one name a line is too long a list
+// clang-format off
 constexpr auto kForeignFields = std::to_array<std::string_view>({
     "base_image_seq_len", "base_shift", "clip_sample", "clip_sample_range", "correct_steps",
     "corrector_order", "disable_corrector", "eta", "final_step_size_scale", "gamma", "invert_sigmas",
