@@ -55,8 +55,8 @@ using Action = std::variant<Combination, Clip, DynamicThreshold>;
 // What one call of diffusers' scheduler.step does. Actions run in order; the last writes `sample`.
 struct Step {
   std::vector<Action> actions;
-  int noise_draws = 0;        // normal tensors of latents' shape to draw before it runs
-  bool noise_f32 = false;     // drawn as f32 whatever the latents' type (DPMSolver's sde)
+  int noise_draws = 0;                            // normal tensors of latents' shape to draw before it runs
+  bool noise_f32 = false;                         // drawn as f32 whatever the latents' type (DPMSolver's sde)
   std::optional<Slot> pred_original_sample = {};  // the slot that holds x0 after the actions, if any
 };
 
