@@ -222,7 +222,6 @@ class Generator {
     if (options_.show.value_or(isatty(STDOUT_FILENO) != 0 && !options_.json && !options_.quiet))
       for (const auto index : call.kept) show(output.images.at(static_cast<std::size_t>(index)));
     if (options_.quiet) return;
-    for (const auto& warning : output.warnings) progress_.print_line("perfuse: warning: " + warning);
     progress_.print_line(summary(report, output));
     if (options_.json || isatty(STDOUT_FILENO) != 0) return;
     for (const auto& file : report.files) write_standard_output(file.string() + '\n');

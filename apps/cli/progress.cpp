@@ -94,6 +94,7 @@ void Progress::set_prefix(std::string prefix) {
   const std::lock_guard lock(mutex_);
   prefix_ = std::move(prefix);
   stage_.clear();
+  ended_ = true;
 }
 
 void Progress::update(std::string_view stage, int done, int total) {
@@ -103,11 +104,15 @@ void Progress::update(std::string_view stage, int done, int total) {
   const std::string name = prefix_ + std::string(stage);
   const bool begins = name != stage_ || done == 0;
   if (begins) {
+    // Nobody says that a stage of one step is over but the next one's beginning.
+    if (style_ == ProgressStyle::lines && !ended_ && name != stage_)
+      write_(format_line({stage_, 1, 1, std::chrono::duration<double>(now - begun_).count()}) + '\n');
     stage_ = name;
     begun_ = shown_ = now;
   }
   const ProgressState state{stage_, done, total, std::chrono::duration<double>(now - begun_).count()};
   const bool ends = done >= total;
+  ended_ = ends;
   if (style_ == ProgressStyle::lines) {
     if (!ends && now - shown_ < kLineEvery) return;
     write_(format_line(state) + '\n');

@@ -50,7 +50,7 @@ class Progress {
   Clock clock_;
   std::mutex mutex_;
   std::string prefix_, stage_;
-  bool drawn_ = false;
+  bool drawn_ = false, ended_ = true;
   std::chrono::steady_clock::time_point begun_, shown_;
 };
 
