@@ -121,9 +121,21 @@ class Builder {
     return true;
   }
   // `position` counts the bytes read so far, the end of the text as one.
-  bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) {
-    const std::size_t end = std::min(position, text_.size());
-    const auto found = text_.substr(end - std::min(end, token.size()), token.size());
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) {
+    // The end of the word that stopped the parser. (`token` begins at the last string or number.)
+    constexpr std::size_t kMostShown = 20;
+    std::size_t end = std::min(position, text_.size()), begin = end;
+    while (
+        begin > 0 && end - begin < kMostShown &&
+        (begin == end || std::string_view(" \t\r\n,:[]{}").find(text_[begin - 1]) == std::string_view::npos))
+      --begin;
+    const auto within = [&](std::size_t i) {
+      return (static_cast<unsigned char>(text_[i]) & 0xc0u) == 0x80u;
+    };
+    while (begin > 0 && begin < text_.size() && within(begin)) --begin;
+    while (end < text_.size() && within(end)) ++end;
+    const auto found = text_.substr(begin, end - begin);
     std::string_view reason = error.what();
     // "[json.exception…] parse error at line 1, column 2: syntax error while parsing X - REASON; last read: 'Y'"
     for (const std::string_view mark : {"] ", " - "})

@@ -1,6 +1,5 @@
 #include "perfuse/tensor/dtype.h"
 
-#include <array>
 #include <utility>
 
 namespace perfuse {
@@ -24,14 +23,13 @@ std::string_view to_string(DType dtype) {
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, DType>, 16> kNames{{
-      {"f32", DType::f32},       {"float32", DType::f32},   {"float", DType::f32},
-      {"bf16", DType::bf16},     {"bfloat16", DType::bf16}, {"f16", DType::f16},
-      {"fp16", DType::f16},      {"float16", DType::f16},   {"half", DType::f16},
-      {"fp32", DType::f32},      {"i32", DType::i32},       {"u8", DType::u8},
-      {"bool", DType::boolean},  {"i64", DType::i64},       {"f64", DType::f64},
-      {"float64", DType::f64},
-  }};
+  static constexpr std::pair<std::string_view, DType> kNames[] = {
+      {"f32", DType::f32},     {"fp32", DType::f32},      {"float32", DType::f32},  {"float", DType::f32},
+      {"bf16", DType::bf16},   {"bfloat16", DType::bf16}, {"f16", DType::f16},      {"fp16", DType::f16},
+      {"float16", DType::f16}, {"half", DType::f16},      {"i32", DType::i32},      {"int32", DType::i32},
+      {"u8", DType::u8},       {"uint8", DType::u8},      {"bool", DType::boolean}, {"i64", DType::i64},
+      {"int64", DType::i64},   {"f64", DType::f64},       {"float64", DType::f64},  {"double", DType::f64},
+  };
   for (const auto& [known, dtype] : kNames)
     if (known == name) return dtype;
   return std::nullopt;

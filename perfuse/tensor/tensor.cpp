@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <type_traits>
 
@@ -19,8 +21,7 @@ std::shared_ptr<std::byte[]> allocate(std::size_t bytes) {
 }
 
 // Through float for the half types, else directly.
-template <class To, class From>
-To convert(From value) {
+template <class To, class From> To convert(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (std::is_same_v<From, bfloat16> || std::is_same_v<From, float16>) {
@@ -29,6 +30,13 @@ To convert(From value) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{};
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // The cast is undefined outside the integer's range: those values become its ends, NaN 0.
+    constexpr From kEnd = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);  // exact
+    if (std::isnan(value)) return To{};
+    if (value >= kEnd) return std::numeric_limits<To>::max();
+    if (value < static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
+    return static_cast<To>(value);
   } else {
     return static_cast<To>(value);
   }
@@ -67,8 +75,7 @@ Tensor Tensor::zeros(DType dtype, Shape shape) {
   return tensor;
 }
 
-Tensor Tensor::borrow(DType dtype, Shape shape, const std::byte* data,
-                      std::shared_ptr<const void> owner) {
+Tensor Tensor::borrow(DType dtype, Shape shape, const std::byte* data, std::shared_ptr<const void> owner) {
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.numel_ = perfuse::numel(shape);
@@ -129,8 +136,11 @@ Tensor Tensor::permute(std::span<const int> axes) const {
   const auto n = axes.size();
   Shape strides(n, 1), out_shape(n), out_strides(n);
   for (std::size_t i = n; i-- > 1;) strides[i - 1] = strides[i] * shape_[i];
+  std::vector<bool> used(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto axis = static_cast<std::size_t>(checked_axis(axes[i], rank()));
+    if (used[axis]) fail(ErrorKind::usage, "permute names axis {} twice", axes[i]);
+    used[axis] = true;
     out_shape[i] = shape_[axis];
     out_strides[i] = strides[axis];
   }
@@ -154,7 +164,8 @@ Tensor Tensor::permute(std::span<const int> axes) const {
 Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
   const auto a = static_cast<std::size_t>(checked_axis(axis, rank()));
   if (begin < 0 || end < begin || end > shape_[a])
-    fail(ErrorKind::usage, "slice {}:{} is outside dimension {} of {}", begin, end, axis, perfuse::to_string(shape_));
+    fail(ErrorKind::usage, "slice {}:{} is outside dimension {} of {}", begin, end, axis,
+         perfuse::to_string(shape_));
   Shape shape = shape_;
   shape[a] = end - begin;
   const std::span<const std::int64_t> sizes(shape_);
@@ -175,9 +186,11 @@ Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
 }
 
 Tensor Tensor::repeat_interleave(std::int64_t times) const {
+  checked_axis(0, rank());
+  if (times < 0) fail(ErrorKind::usage, "can't repeat {} times", times);
   if (times == 1) return *this;
   Shape shape = shape_;
-  shape.at(0) *= times;
+  shape[0] = perfuse::numel(std::array{shape[0], times});
   Tensor result = empty(dtype_, std::move(shape));
   const std::size_t row = shape_[0] == 0 ? 0 : nbytes() / static_cast<std::size_t>(shape_[0]);
   std::byte* out = result.owned_.get();
@@ -201,7 +214,8 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
     shape[a] += other[a];
     other[a] = first.shape()[a];
     if (other != first.shape())
-      fail(ErrorKind::usage, "concat along {} of {} with {}", axis, to_string(first.shape()), to_string(part.shape()));
+      fail(ErrorKind::usage, "concat along {} of {} with {}", axis, to_string(first.shape()),
+           to_string(part.shape()));
   }
   Tensor result = Tensor::empty(first.dtype(), shape);
   const std::span<const std::int64_t> sizes(shape);
@@ -210,7 +224,7 @@ Tensor concat(std::span<const Tensor> parts, int axis) {
   for (std::size_t i = 0; i < outer; ++i)
     for (const auto& part : parts) {
       const std::size_t row = part.nbytes() / std::max<std::size_t>(outer, 1);
-      std::memcpy(out, part.bytes().data() + i * row, row);
+      if (row > 0) std::memcpy(out, part.bytes().data() + i * row, row);
       out += row;
     }
   return result;
@@ -230,8 +244,7 @@ namespace {
 
 // True if some value has all bits of `exponent` set, which NaN and infinity alone have. Works on blocks, so
 // that the compiler can vectorise: weights are checked at the speed of memory.
-template <class Bits>
-bool has_exponent(std::span<const std::byte> bytes, Bits exponent) {
+template <class Bits> bool has_exponent(std::span<const std::byte> bytes, Bits exponent) {
   constexpr std::size_t kBlock = 1024;
   const std::size_t count = bytes.size() / sizeof(Bits);
   std::array<Bits, kBlock> block;

@@ -49,7 +49,7 @@ class Tensor {
   [[nodiscard]] std::span<T> mutable_data();
 
   // Values converted to another type (itself if it is that type). Floats round to nearest even;
-  // float to integer truncates towards zero.
+  // float to integer truncates towards zero (NaN is 0, what is out of range the nearest end).
   [[nodiscard]] Tensor to(DType dtype) const;
   // Same storage, other shape with the same number of elements.
   [[nodiscard]] Tensor reshape(Shape shape) const;
