@@ -75,16 +75,18 @@ void column_deviations(const float* x, std::size_t rows, std::size_t channels, c
   }
 }
 
-// y[row][c] = x[row][c] · scale[c] + shift[c]; y may be x.
-void scale_shift(const float* x, std::size_t rows, std::size_t channels, const float* scale, const float* shift,
-                 float* y) {
+// y[row][c] = (x[row][c] − centre[c]) · scale[c] + shift[c]; y may be x.
+void scale_shift(const float* x, std::size_t rows, std::size_t channels, const float* centre, const float* scale,
+                 const float* shift, float* y) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t row = 0; row < rows; ++row, x += channels, y += channels) {
     std::size_t c = 0;
-    for (; c + lanes <= channels; c += lanes)
-      hn::StoreU(hn::MulAdd(hn::LoadU(d, x + c), hn::LoadU(d, scale + c), hn::LoadU(d, shift + c)), d, y + c);
-    for (; c < channels; ++c) y[c] = x[c] * scale[c] + shift[c];
+    for (; c + lanes <= channels; c += lanes) {
+      const V deviation = hn::Sub(hn::LoadU(d, x + c), hn::LoadU(d, centre + c));
+      hn::StoreU(hn::MulAdd(deviation, hn::LoadU(d, scale + c), hn::LoadU(d, shift + c)), d, y + c);
+    }
+    for (; c < channels; ++c) y[c] = (x[c] - centre[c]) * scale[c] + shift[c];
   }
 }
 
@@ -118,27 +120,35 @@ class GroupNormKernel final : public Kernel {
         blocks_((rows_ + block_rows_ - 1) / block_rows_) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return scale_bytes() * 2 + static_cast<std::size_t>(images_ * blocks_ * groups_) * sizeof(Moments);
+    return 3 * channel_bytes() + static_cast<std::size_t>(images_ * blocks_ * groups_) * sizeof(Moments);
   }
 
   void run(const KernelArgs& args) const override {
-    auto* scale = elements<float>(args.scratch);
-    auto* shift = elements<float>(args.scratch + scale_bytes());
-    auto* moments = reinterpret_cast<Moments*>(args.scratch + 2 * scale_bytes());
+    const Channels channels{elements<float>(args.scratch), elements<float>(args.scratch + channel_bytes()),
+                            elements<float>(args.scratch + 2 * channel_bytes())};
+    auto* moments = reinterpret_cast<Moments*>(args.scratch + 3 * channel_bytes());
     const auto grain = std::max<std::int64_t>(1, kMemoryGrain / (block_rows_ * std::max<std::int64_t>(1, channels_)));
     parallel_for(images_ * blocks_, grain, [&](std::int64_t begin, std::int64_t end) {
       std::vector<float> work(static_cast<std::size_t>(channels_ * (3 + (dtype_ == DType::f32 ? 0 : block_rows_))));
       for (auto i = begin; i < end; ++i) block_moments(args.operands[0], i, work.data(), moments + i * groups_);
     });
     for (std::int64_t image = 0; image < images_; ++image)
-      scale_and_shift(args, moments + image * blocks_ * groups_, scale + image * channels_, shift + image * channels_);
+      combine(args, moments + image * blocks_ * groups_, channels.of(image, channels_));
     parallel_for(images_ * blocks_, grain, [&](std::int64_t begin, std::int64_t end) {
       std::vector<float> buffer(static_cast<std::size_t>(dtype_ == DType::f32 ? 0 : channels_ * block_rows_));
-      for (auto i = begin; i < end; ++i) apply(args, i, scale, shift, buffer.data());
+      for (auto i = begin; i < end; ++i) apply(args, i, channels, buffer.data());
     });
   }
 
  private:
+  // What is done to each channel of each image: (x − centre) · scale + shift.
+  struct Channels {
+    float *centre, *scale, *shift;
+    [[nodiscard]] Channels of(std::int64_t image, std::int64_t channels) const {
+      return {centre + image * channels, scale + image * channels, shift + image * channels};
+    }
+  };
+
   // Rows of all images are numbered through; block i of all blocks is some rows of one image.
   struct Block {
     std::int64_t image, first, rows;
@@ -147,7 +157,7 @@ class GroupNormKernel final : public Kernel {
     const auto image = i / blocks_, row = i % blocks_ * block_rows_;
     return {image, image * rows_ + row, std::min(block_rows_, rows_ - row)};
   }
-  [[nodiscard]] std::size_t scale_bytes() const { return scratch_for(images_ * channels_); }
+  [[nodiscard]] std::size_t channel_bytes() const { return scratch_for(images_ * channels_); }
 
   // The group's mean in f32 first, then deviations from it; their sum is what the rounded mean lacks.
   void block_moments(const std::byte* x, std::int64_t i, float* work, Moments* moments) const {
@@ -176,10 +186,11 @@ class GroupNormKernel final : public Kernel {
     return total;
   }
 
-  // One image: blocks combined in order, then x · scale + shift for each channel.
-  void scale_and_shift(const KernelArgs& args, const Moments* moments, float* scale, float* shift) const {
-    const float* weight = read_f32(weight_, args.operands[1], 0, channels_, scale);
-    const float* bias = read_f32(bias_, args.operands[2], 0, channels_, shift);
+  // One image: blocks combined in order, then what each channel needs. The shift has what the mean in f32 lacks,
+  // so that a group that hardly varies around a large mean keeps its digits.
+  void combine(const KernelArgs& args, const Moments* moments, const Channels& to) const {
+    const float* weight = read_f32(weight_, args.operands[1], 0, channels_, to.scale);
+    const float* bias = read_f32(bias_, args.operands[2], 0, channels_, to.shift);
     const auto width = channels_ / groups_;
     for (std::int64_t g = 0; g < groups_; ++g) {
       const auto count_of = [&](std::int64_t b) {
@@ -193,22 +204,24 @@ class GroupNormKernel final : public Kernel {
         squares += part.squares + (part.mean - mean) * (part.mean - mean) * count_of(b);
       }
       const double factor = 1.0 / std::sqrt(squares / static_cast<double>(rows_ * width) + eps_);
+      const auto centre = static_cast<float>(mean);
       for (auto c = g * width; c < (g + 1) * width; ++c) {
         const double slope = factor * static_cast<double>(weight[c]);
-        shift[c] = static_cast<float>(static_cast<double>(bias[c]) - mean * slope);
-        scale[c] = static_cast<float>(slope);
+        to.centre[c] = centre;
+        to.shift[c] = static_cast<float>(static_cast<double>(bias[c]) - (mean - static_cast<double>(centre)) * slope);
+        to.scale[c] = static_cast<float>(slope);
       }
     }
   }
 
-  void apply(const KernelArgs& args, std::int64_t i, const float* scale, const float* shift, float* buffer) const {
+  void apply(const KernelArgs& args, std::int64_t i, const Channels& channels, float* buffer) const {
     const auto [image, first, rows] = block(i);
+    const auto [centre, scale, shift] = channels.of(image, channels_);
     const auto begin = first * channels_, count = rows * channels_;
     const float* x = read_f32(dtype_, args.operands[0], begin, count, buffer);
     float* y = target_f32(dtype_, args.result, begin, buffer);
     HWY_DYNAMIC_DISPATCH(scale_shift)
-    (x, static_cast<std::size_t>(rows), static_cast<std::size_t>(channels_), scale + image * channels_,
-     shift + image * channels_, y);
+    (x, static_cast<std::size_t>(rows), static_cast<std::size_t>(channels_), centre, scale, shift, y);
     store_f32(dtype_, args.result, begin, count, buffer);
   }
 

@@ -19,22 +19,22 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-// y = (x − mean) · factor · weight + bias; weight and bias may both be null.
-void normalise(const float* x, std::size_t count, float mean, float factor, const float* weight, const float* bias,
-               float* y) {
+// y = ((x − centre) · factor + offset) · weight + bias; weight and bias may both be null.
+void normalise(const float* x, std::size_t count, float centre, float factor, float offset, const float* weight,
+               const float* bias, float* y) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const V m = hn::Set(d, mean), f = hn::Set(d, factor);
+  const V m = hn::Set(d, centre), f = hn::Set(d, factor), o = hn::Set(d, offset);
   std::size_t i = 0;
   if (weight != nullptr) {
     for (; i + lanes <= count; i += lanes) {
-      const V centred = hn::Mul(hn::Sub(hn::LoadU(d, x + i), m), f);
-      hn::StoreU(hn::MulAdd(centred, hn::LoadU(d, weight + i), hn::LoadU(d, bias + i)), d, y + i);
+      const V normal = hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), m), f, o);
+      hn::StoreU(hn::MulAdd(normal, hn::LoadU(d, weight + i), hn::LoadU(d, bias + i)), d, y + i);
     }
-    for (; i < count; ++i) y[i] = (x[i] - mean) * factor * weight[i] + bias[i];
+    for (; i < count; ++i) y[i] = ((x[i] - centre) * factor + offset) * weight[i] + bias[i];
   } else {
-    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), m), f), d, y + i);
-    for (; i < count; ++i) y[i] = (x[i] - mean) * factor;
+    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), m), f, o), d, y + i);
+    for (; i < count; ++i) y[i] = (x[i] - centre) * factor + offset;
   }
 }
 
@@ -54,8 +54,8 @@ void layer_norm_rows(const float* x, std::size_t rows, std::size_t channels, dou
       return hn::Mul(deviation, deviation);
     });
     const double variance = squares / n - lack * lack;
-    const auto mean = static_cast<float>(static_cast<double>(rough) + lack);
-    normalise(x, channels, mean, static_cast<float>(1.0 / std::sqrt(variance + eps)), weight, bias, y);
+    const double factor = 1.0 / std::sqrt(variance + eps);
+    normalise(x, channels, rough, static_cast<float>(factor), static_cast<float>(-lack * factor), weight, bias, y);
   }
 }
 
