@@ -59,36 +59,36 @@ struct StepInfo {
 using TensorSink = std::function<void(const std::string& key, const Tensor& tensor)>;
 
 struct CallArguments {
-  OneOrMany<std::string> prompt;
-  std::optional<OneOrMany<std::string>> negative_prompt;  // default ""
-  std::optional<int> num_inference_steps;                 // default: the pipeline's
-  std::vector<double> timesteps;                          // own schedules instead of a number of steps
-  std::vector<double> sigmas;
-  std::optional<double> guidance_scale;                   // default: the pipeline's; ≤ 1 turns guidance off
+  OneOrMany<std::string> prompt = {};
+  std::optional<OneOrMany<std::string>> negative_prompt = {};  // default ""
+  std::optional<int> num_inference_steps = {};                 // default: the pipeline's
+  std::vector<double> timesteps = {};                          // own schedules instead of a number of steps
+  std::vector<double> sigmas = {};
+  std::optional<double> guidance_scale = {};                   // default: the pipeline's; ≤ 1 turns guidance off
   int num_images_per_prompt = 1;
-  std::optional<std::int64_t> height, width;              // pixels; default: the model's
+  std::optional<std::int64_t> height = {}, width = {};              // pixels; default: the model's
   double eta = 0.0;                                       // DDIM's, for schedulers that know it
-  OneOrMany<std::uint64_t> seed;                          // default: from the system's entropy; a list is one generator per image
-  Tensor latents;                                         // [N, C, h, w] instead of drawn noise
-  Tensor prompt_embeds, prompt_attention_mask;            // [B, L, D], [B, L] instead of a prompt
-  Tensor negative_prompt_embeds, negative_prompt_attention_mask;
-  std::optional<bool> clean_caption;
+  OneOrMany<std::uint64_t> seed = {};                          // default: from the system's entropy; a list is one generator per image
+  Tensor latents = {};                                         // [N, C, h, w] instead of drawn noise
+  Tensor prompt_embeds = {}, prompt_attention_mask = {}; // [B, L, D], [B, L] instead of a prompt
+  Tensor negative_prompt_embeds = {}, negative_prompt_attention_mask = {};
+  std::optional<bool> clean_caption = {};
   bool use_resolution_binning = true;
-  std::optional<int> max_sequence_length;
+  std::optional<int> max_sequence_length = {};
 
-  std::optional<SchedulerChoice> scheduler;
+  std::optional<SchedulerChoice> scheduler = {};
   CfgMode cfg = CfgMode::automatic;
 
   // After each step; false stops the run with Error(cancelled).
-  std::function<bool(const StepInfo&)> callback_on_step_end;
+  std::function<bool(const StepInfo&)> callback_on_step_end = {};
   // Asked between segments of work, at least once a step.
-  std::stop_token stop;
+  std::stop_token stop = {};
   // Told what the run is at: "text_encoder", "denoise", "vae", with steps done and to do.
-  std::function<void(std::string_view stage, int done, int total)> progress;
-  TensorSink tensors;
+  std::function<void(std::string_view stage, int done, int total)> progress = {};
+  TensorSink tensors = {};
   // Module paths under component names ("transformer.transformer_blocks.0.attn1") whose output `tensors` gets at
   // the component's first run.
-  std::vector<std::string> taps;
+  std::vector<std::string> taps = {};
 };
 
 struct StageTime {

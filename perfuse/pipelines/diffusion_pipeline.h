@@ -15,10 +15,10 @@
 namespace perfuse {
 
 struct LoadOptions {
-  std::optional<DType> dtype;  // of the arithmetic; default: the device's (f32 on the CPU)
-  std::string variant;         // "fp16": files named *.fp16.safetensors
+  std::optional<DType> dtype = {};  // of the arithmetic; default: the device's (f32 on the CPU)
+  std::string variant = {};         // "fp16": files named *.fp16.safetensors
   graph::Granularity granularity = graph::Granularity::block;
-  Device device;
+  Device device = {};
 };
 
 // One line of `perfuse inspect`.

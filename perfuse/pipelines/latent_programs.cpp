@@ -22,7 +22,7 @@ BufferPtr LatentPrograms::upload(const std::vector<double>& coefficients) {
 
 BufferPtr LatentPrograms::combine(const std::vector<double>& coefficients, const std::vector<BufferPtr>& terms, DType dtype) {
   std::string key = fmt::format("combine {}", to_string(dtype));
-  for (const auto& term : terms) key += " " + to_string(term->type());
+  for (const auto& term : terms) (key += ' ') += to_string(term->type());
   const auto module = component_.module(key, {}, [&] {
     Builder b("latents", nullptr, dtype_);
     const Value weights = b.input("coefficients", {DType::f32, {static_cast<std::int64_t>(terms.size())}});
