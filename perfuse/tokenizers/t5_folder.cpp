@@ -52,10 +52,10 @@ Vocabulary from_spiece(const fs::path& file, std::int64_t extra_ids) {
   if (model.pieces.size() <= kUnknownId || model.pieces[kUnknownId].type != Type::unknown)
     fail(ErrorKind::model, "{}: piece {} is not the unknown token: not a T5 vocabulary", result.origin,
          kUnknownId);
-  std::set<std::string, std::less<>> known;
+  std::set<std::string, std::less<>> known;  // <extra_id_*> that the model has itself
   for (auto& piece : model.pieces) {
     if (piece.type == Type::control || piece.type == Type::user_defined) result.special.push_back(piece.text);
-    known.insert(piece.text);
+    if (piece.text.starts_with("<extra_id_")) known.insert(piece.text);
     result.pieces.push_back({std::move(piece.text), static_cast<double>(piece.score)});
   }
   for (std::int64_t i = extra_ids - 1; i >= 0; --i) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "perfuse/core/error.h"
@@ -22,12 +21,10 @@ constexpr double kUnknownPenalty = 10.0;  // below the lowest score
 }  // namespace
 
 PrefixTree::PrefixTree(const std::vector<std::string_view>& keys) {
-  std::vector<std::int32_t> order(keys.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto key = [&](std::size_t i) { return keys[static_cast<std::size_t>(order[i])]; };
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
-    return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
-  });
+  std::vector<std::pair<std::string_view, std::int32_t>> sorted;
+  sorted.reserve(keys.size());
+  for (const auto& key : keys) sorted.emplace_back(key, static_cast<std::int32_t>(sorted.size()));
+  std::sort(sorted.begin(), sorted.end());
   // Breadth first: a node owns a range of the sorted keys, all with the same first `depth` bytes.
   struct Range {
     std::size_t begin, end;
@@ -41,12 +38,13 @@ PrefixTree::PrefixTree(const std::vector<std::string_view>& keys) {
     for (std::size_t n = 0; n < level.size(); ++n) {
       auto [begin, end] = level[n];
       Node node = nodes_[first_of_level + n];
-      if (begin < end && key(begin).size() == depth) node.value = order[begin++];
+      if (begin < end && sorted[begin].first.size() == depth) node.value = sorted[begin].second;
+      while (begin < end && sorted[begin].first.size() == depth) ++begin;
       node.first_child = static_cast<std::uint32_t>(nodes_.size());
       while (begin < end) {
-        const char byte = key(begin)[depth];
+        const char byte = sorted[begin].first[depth];
         std::size_t stop = begin + 1;
-        while (stop < end && key(stop)[depth] == byte) ++stop;
+        while (stop < end && sorted[stop].first[depth] == byte) ++stop;
         nodes_.push_back({.byte = static_cast<unsigned char>(byte)});
         below.push_back({begin, stop});
         ++node.children;
@@ -74,20 +72,17 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::int32_t unknown_id, const
          unknown_id);
   std::vector<std::string_view> keys;
   keys.reserve(pieces_.size());
-  ids_.reserve(pieces_.size());
   double lowest = std::numeric_limits<double>::infinity();
   std::size_t bytes = 0;
   for (std::size_t id = 0; id < pieces_.size(); ++id) {
     const auto& [text, score] = pieces_[id];
-    if (text.empty() || text.size() > kLongestPiece || find_invalid_utf8(text))
+    const auto invalid = find_invalid_utf8(text);
+    if (text.empty() || text.size() > kLongestPiece || invalid)
       fail(ErrorKind::model, "{}: piece {} has {} bytes{}, expected 1 to {} bytes of UTF-8", origin, id,
-           text.size(), find_invalid_utf8(text) ? " and is not UTF-8" : "", kLongestPiece);
+           text.size(), invalid ? " and is not UTF-8" : "", kLongestPiece);
     if (!std::isfinite(score))
       fail(ErrorKind::model, "{}: piece {} ({}) has the score {}, expected a finite one", origin, id,
            quote(text), score);
-    const auto [found, added] = ids_.emplace(text, static_cast<std::int32_t>(id));
-    if (!added)
-      fail(ErrorKind::model, "{}: pieces {} and {} are both {}", origin, found->second, id, quote(text));
     bytes += text.size();
     if (bytes > kMostPieceBytes)
       fail(ErrorKind::model, "{}: the pieces have more than {}", origin, format_bytes(kMostPieceBytes));
@@ -96,11 +91,17 @@ Unigram::Unigram(std::vector<ScoredPiece> pieces, std::int32_t unknown_id, const
   }
   unknown_score_ = lowest - kUnknownPenalty;
   tree_ = PrefixTree(keys);
+  for (std::size_t id = 0; id < pieces_.size(); ++id)
+    if (const std::int32_t first = find(pieces_[id].text); !std::cmp_equal(first, id))
+      fail(ErrorKind::model, "{}: pieces {} and {} are both {}", origin, first, id, quote(pieces_[id].text));
 }
 
 std::int32_t Unigram::find(std::string_view piece) const {
-  const auto found = ids_.find(piece);
-  return found == ids_.end() ? -1 : found->second;
+  std::int32_t result = -1;
+  tree_.prefixes(piece, [&](std::size_t length, std::int32_t id) {
+    if (length == piece.size()) result = id;
+  });
+  return result;
 }
 
 void Unigram::encode(std::string_view word, std::vector<std::int32_t>& ids) const {

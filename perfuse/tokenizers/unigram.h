@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace perfuse {
@@ -14,7 +13,7 @@ namespace perfuse {
 class PrefixTree {
  public:
   PrefixTree() = default;
-  // Distinct, non-empty keys; the value of keys[i] is i.
+  // Non-empty keys; the value of keys[i] is i (of equal keys, the first one's).
   explicit PrefixTree(const std::vector<std::string_view>& keys);
 
   // Calls found(length, value) for every key that `text` begins with, shortest first.
@@ -44,10 +43,6 @@ class Unigram {
   // overlong or non-UTF-8 piece, a score that isn't finite, or no piece `unknown_id`.
   Unigram(std::vector<ScoredPiece> pieces, std::int32_t unknown_id, const std::string& origin);
 
-  // Moves only: ids_ refers to the pieces.
-  Unigram(Unigram&&) = default;
-  Unigram& operator=(Unigram&&) = default;
-
   // Appends the ids of `word` (UTF-8). Characters outside the vocabulary are one unknown token per run.
   // Sums in double, as the tokenizers library: SentencePiece's single precision breaks near-ties otherwise.
   void encode(std::string_view word, std::vector<std::int32_t>& ids) const;
@@ -58,7 +53,6 @@ class Unigram {
 
  private:
   std::vector<ScoredPiece> pieces_;
-  std::unordered_map<std::string_view, std::int32_t> ids_;  // views of pieces_
   PrefixTree tree_;
   std::int32_t unknown_id_;
   double unknown_score_;
