@@ -37,7 +37,7 @@ void add_picture_options(CLI::App& command, Request& request) {
   };
   value("--negative-prompt", "TEXT", "What the picture shall not show",
         [&](const std::string& text) { request.negative_prompt = text; });
-  value("--seed", "N[,N…]",
+  value("--seed", "N[,N...]",
         "Seed of the random numbers, or one for each picture; default: a random one, reported",
         [&](const std::string& text) {
           auto seeds = parse_seeds("--seed", text);
@@ -58,9 +58,9 @@ void add_picture_options(CLI::App& command, Request& request) {
         [&](const std::string& text) {
           request.scheduler = SchedulerChoice{text, Json::object()};
         });
-  value("--timesteps", "T,T…", "Own timesteps instead of a number of steps",
+  value("--timesteps", "T,T...", "Own timesteps instead of a number of steps",
         [&](const std::string& text) { request.timesteps = parse_numbers("--timesteps", text); });
-  value("--sigmas", "S,S…", "Own sigmas instead of a number of steps",
+  value("--sigmas", "S,S...", "Own sigmas instead of a number of steps",
         [&](const std::string& text) { request.sigmas = parse_numbers("--sigmas", text); });
   value("--max-sequence-length", "N", "Tokens of the prompt that count", [&](const std::string& text) {
     request.max_sequence_length = parse_int("--max-sequence-length", text);

@@ -29,7 +29,8 @@ std::vector<std::string> option_names(const CLI::App& command) {
 void refuse_extras(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   const CLI::App& command = commands.empty() ? app : *commands.front();
-  const auto extras = command.remaining();
+  auto extras = command.remaining();
+  std::erase(extras, "--");  // what follows it was placed, or is among the others
   if (extras.empty()) return;
   const auto option =
       std::find_if(extras.begin(), extras.end(), [](const auto& e) { return e.starts_with("-"); });

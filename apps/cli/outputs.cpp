@@ -85,9 +85,11 @@ class PromptNames {
   std::set<std::string> taken_;
 };
 
-// The same for two names of one file, links resolved; the file need not exist.
-std::string identity(const std::filesystem::path& file) {
+// The same for two names of one file; the file need not exist, nor what a link leads to.
+std::string identity(std::filesystem::path file) {
   std::error_code error;
+  for (int i = 0; i < 40 && std::filesystem::is_symlink(file, error); ++i)  // Linux follows no more than 40
+    file = file.parent_path() / std::filesystem::read_symlink(file, error);
   const auto canonical = std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
   return error ? file.lexically_normal().string() : canonical.string();
 }

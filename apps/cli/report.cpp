@@ -69,7 +69,8 @@ Json explain_json(const DiffusionPipeline& pipeline) {
 std::string explain_text(const DiffusionPipeline& pipeline, const RunReport& report) {
   std::string text = fmt::format("{} on {}, arithmetic in {}\n", pipeline.class_name(),
                                  to_string(pipeline.device()), to_string(pipeline.dtype()));
-  for (const auto& [name, value] : to_json(report.run).items())
+  const Json run = to_json(report.run);
+  for (const auto& [name, value] : run.items())
     text += fmt::format("  {}: {}\n", name, value.is_string() ? value.get<std::string>() : dump_json(value));
   for (const auto& c : pipeline.report()) {
     text += fmt::format("{} on {} in {}: {} segment{}, {} executable{}\n", c.name, to_string(c.device),

@@ -2,7 +2,6 @@
 import json
 import os
 import pty
-import subprocess
 import unittest
 
 from support import DATA, MODEL, CommandTest, png_size, png_text, safetensors_header

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "perfuse/image/image.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace perfuse::cli {
 namespace {

@@ -36,7 +36,7 @@ class Commands(CommandTest):
         for name in ("text_encoder", "transformer", "vae"):
             self.assertIn(name, text)
             self.assertGreater(components[name]["parameters"], 100_000)
-            self.assertEqual(components[name]["types"], ["F16"])
+            self.assertEqual(components[name]["types"], ["f16"])
         large = json.loads(self.succeed("inspect", "--json", "--height", "512", "--width", "512"))
         self.assertGreater(large["memory_needed_bytes"], found["memory_needed_bytes"])
 

@@ -10,8 +10,8 @@ using std::chrono::seconds;
 
 TEST(Progress, Bar) {
   EXPECT_EQ(format_bar({"denoise", 5, 20, 2.5}, 80),
-            "denoise  [========>                           ]  5/20  2.0 steps/s  0:08 left");
-  EXPECT_EQ(format_bar({"denoise", 0, 20, 0.0}, 40), "denoise  [>                    ]  0/20");
+            "denoise  [=========>                            ]  5/20  2.0 steps/s  0:08 left");
+  EXPECT_EQ(format_bar({"denoise", 0, 20, 0.0}, 40), "denoise  [>                     ]  0/20");
   EXPECT_EQ(format_bar({"denoise", 1, 2, 3600.0}, 30), "denoise    1/2  3600.0 s/step");
   EXPECT_EQ(format_bar({"vae", 0, 1, 0.0}, 20), "vae  [>           ]");
   for (const int columns : {0, 1, 5, 17, 33, 200})

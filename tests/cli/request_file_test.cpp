@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace perfuse::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "perfuse/tensor/safetensors.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace perfuse::cli {
 namespace {

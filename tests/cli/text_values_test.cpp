@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace perfuse::cli {
 namespace {
