@@ -116,16 +116,18 @@ Request read_request(const Json& json, const std::string& origin) {
   if (!json.is_object())
     fail(ErrorKind::usage, "{}: expected an object of call arguments, found {}", origin, brief(json));
   Request request;
-  for (const auto& [name, value] : json.items()) {
+  for (const auto& item : json.items()) {
+    const std::string& name = item.key();
+    const Json& value = item.value();
     const auto known =
         std::find_if(kFields.begin(), kFields.end(), [&](const Field& f) { return f.name == name; });
     const auto refused =
         std::find_if(kRefused.begin(), kRefused.end(), [&](const auto& r) { return r[0] == name; });
-    if (refused != kRefused.end() && !value.is_null())
-      fail(ErrorKind::unsupported, "{}: {}: {}", origin, name, (*refused)[1]);
     if (known == kFields.end() && refused == kRefused.end())
       fail(ErrorKind::usage, "{}: {}", origin, unknown_name("field", name, request_field_names()));
-    if (known != kFields.end() && !value.is_null()) known->read(request, value, Place{origin, name});
+    if (value.is_null()) continue;
+    if (refused != kRefused.end()) fail(ErrorKind::unsupported, "{}: {}: {}", origin, name, (*refused)[1]);
+    known->read(request, value, Place{origin, name});
   }
   return request;
 }
