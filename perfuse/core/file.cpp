@@ -181,11 +181,8 @@ std::size_t page_size() {
 }  // namespace
 
 std::string display(const fs::path& path) {
-  const std::string name = path.string();
-  const bool plain = std::none_of(name.begin(), name.end(),
-                                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   constexpr std::size_t kMost = 4096;  // PATH_MAX
-  return plain && name.size() <= kMost && !find_invalid_utf8(name) ? name : quote(name, kMost);
+  return plain_or_quoted(path.string(), kMost);
 }
 
 MappedFile::MappedFile(fs::path path, const std::byte* data, std::size_t size)

@@ -278,7 +278,7 @@ const Json* ConfigReader::find(std::string_view key) const {
 bool ConfigReader::has(std::string_view key) const { return find(key) != nullptr; }
 
 void ConfigReader::fail_field(std::string_view key, std::string_view message) const {
-  fail(ErrorKind::model, "{}: {}{}: {}", origin_, prefix_, key, message);
+  fail(ErrorKind::model, "{}: {}{}: {}", origin_, prefix_, plain_or_quoted(key), message);
 }
 
 // Each reader below: `read` turns the JSON value into the result, or into nothing where it is not what
@@ -386,7 +386,7 @@ ConfigReader ConfigReader::object(std::string_view key) const {
   if (value == nullptr) fail_field(key, "missing; expected an object");
   if (!value->is_object()) fail_field(key, "expected an object, found " + brief(*value));
   ConfigReader inner(*value, origin_);
-  inner.prefix_ = fmt::format("{}{}.", prefix_, key);
+  inner.prefix_ = fmt::format("{}{}.", prefix_, plain_or_quoted(key));
   return inner;
 }
 

@@ -131,6 +131,17 @@ std::string quote(std::string_view text, std::size_t most) {
   return result += '"';
 }
 
+std::string plain_or_quoted(std::string_view text, std::size_t most) {
+  const auto is_control = [&](std::size_t i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 = byte >= 0x80 && byte < 0xa0 && i > 0 && text[i - 1] == '\xc2';
+    return byte < 0x20 || byte == 0x7f || c1;
+  };
+  bool plain = text.size() <= most && !find_invalid_utf8(text);
+  for (std::size_t i = 0; plain && i < text.size(); ++i) plain = !is_control(i);
+  return plain ? std::string(text) : quote(text, most);
+}
+
 std::string format_bytes(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   constexpr std::array<std::string_view, 6> kUnits{"KB", "MB", "GB", "TB", "PB", "EB"};

@@ -26,6 +26,10 @@ namespace perfuse {
 // UTF-8 escaped: user text that is safe inside a one-line message.
 [[nodiscard]] std::string quote(std::string_view text, std::size_t most = 60);
 
+// `text` as it is where it may stand in a one-line message (at most `most` bytes, no control characters,
+// valid UTF-8), else quote(text, most): for names that are nearly always plain.
+[[nodiscard]] std::string plain_or_quoted(std::string_view text, std::size_t most = 200);
+
 // "1.5 GB", "12 KB", "0 bytes" (powers of 1000).
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 

@@ -19,7 +19,8 @@ using reference::OpCase;
 Tensor run_case(const OpCase& test, const graph::ValueType& result, const std::vector<Tensor>& operands,
                 bool with_parameters) {
   NodeInfo node{reference::operand_types(test), {}, result};
-  for (const auto& operand : test.operands) node.is_parameter.push_back(with_parameters && operand.is_parameter);
+  for (const auto& operand : test.operands)
+    node.is_parameter.push_back(with_parameters && operand.is_parameter);
   const auto chosen = choose_kernel(test.op, node);
 
   std::vector<runtime::BufferPtr> buffers;
@@ -52,7 +53,8 @@ TEST_P(AllOps, AgreeWithTheReference) {
     for (const bool with_parameters : {false, true}) {
       if (with_parameters && !has_parameters) continue;
       SCOPED_TRACE(with_parameters ? "weights are parameters" : "weights are values");
-      const auto wrong = reference::difference(test, expected, run_case(test, result, operands, with_parameters));
+      const auto wrong =
+          reference::difference(test, expected, run_case(test, result, operands, with_parameters));
       EXPECT_FALSE(wrong.has_value()) << *wrong;
     }
   }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <thread>
 
 #include "tests/backends_cpu/heavy_kernels.h"
@@ -40,8 +42,10 @@ inline void expect_sums(const Tensor& got, const std::vector<Expected>& expected
 // The same bytes in every run, also with two threads in the kernel at once.
 inline void expect_repeatable(const Bench& bench, const Tensor& result) {
   Tensor first, second;
-  std::thread one([&] { first = bench.run_apart(); });
-  std::thread two([&] { second = bench.run_apart(); });
+  const int threads = num_threads();  // of this thread; a new one begins with the default
+  const auto run = [&](Tensor& to) { set_num_threads(threads), to = bench.run_apart(); };
+  std::thread one(run, std::ref(first));
+  std::thread two(run, std::ref(second));
   one.join();
   two.join();
   const auto same = [&](const Tensor& other) { return std::ranges::equal(result.bytes(), other.bytes()); };

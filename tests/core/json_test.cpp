@@ -238,6 +238,13 @@ TEST_F(Config, NestedObjectsAreNamedWhole) {
             "c.json: rope.k: no");
 }
 
+TEST_F(Config, HostileKeysStayOnOneLine) {
+  const auto config = reader(R"({"a\n": {"b\u0000": 1}, "c\n": 1})");
+  EXPECT_EQ(
+      message_of(ErrorKind::model, [&] { (void)config.object("a\n").string(std::string_view("b\0", 2)); }),
+      R"(c.json: "a\n"."b\x00": expected a string, found 1)");
+}
+
 TEST_F(Config, TellsWhatNobodyAskedFor) {
   const auto config = reader(R"({"_class_name": "X", "a": 1, "b": null, "c": 2})");
   EXPECT_TRUE(config.has("a"));

@@ -80,6 +80,15 @@ TEST(Quote, CutsAtACharacter) {
   EXPECT_EQ(quote(std::string(1 << 20, 'a')), "\"" + std::string(60, 'a') + "…\"");
 }
 
+TEST(PlainOrQuoted, QuotesOnlyWhereNeeded) {
+  EXPECT_EQ(plain_or_quoted("down_blocks.0 é \"x\""), "down_blocks.0 é \"x\"");
+  EXPECT_EQ(plain_or_quoted("a\nb"), R"("a\nb")");
+  EXPECT_EQ(plain_or_quoted("\xc2\x9b"), R"("\u009b")");
+  EXPECT_EQ(plain_or_quoted("\xc3\x9b"), "Û");
+  EXPECT_EQ(plain_or_quoted("\xff"), R"("\xff")");
+  EXPECT_EQ(plain_or_quoted("abcd", 3), "\"abc…\"");
+}
+
 TEST(FormatBytes, HasTwoDigitsAtLeast) {
   const std::pair<std::uint64_t, std::string_view> cases[] = {
       {0, "0 bytes"},      {1, "1 byte"},         {999, "999 bytes"},

@@ -51,7 +51,8 @@ std::string describe(const std::vector<OperandCase>& operands) {
 
 void add(Cases& cases, graph::Op op, std::vector<OperandCase> operands, double absolute, double relative,
          std::string_view variant = "") {
-  auto name = fmt::format("{}/{}{}{}", graph::name_of(op), variant, variant.empty() ? "" : "/", describe(operands));
+  auto name =
+      fmt::format("{}/{}{}{}", graph::name_of(op), variant, variant.empty() ? "" : "/", describe(operands));
   cases.push_back({std::move(name), std::move(op), std::move(operands), absolute, relative});
 }
 
@@ -112,14 +113,16 @@ void add_cases(const op::Conv2d&, Cases& cases) {
       const op::Conv2d conv{s.stride, s.top, s.bottom, s.left, s.right, s.groups};
       std::vector<OperandCase> operands{value(x_type, s.x), parameter(w_type, s.w)};
       if (s.bias) operands.push_back(parameter(w_type, {s.w[0]}));
-      add(cases, conv, std::move(operands), sum_error(s.w[1] * s.w[2] * s.w[3]) + smallest(x_type), rounding(x_type),
-          fmt::format("stride{}_groups{}", s.stride, s.groups));
+      add(cases, conv, std::move(operands), sum_error(s.w[1] * s.w[2] * s.w[3]) + smallest(x_type),
+          rounding(x_type), fmt::format("stride{}_groups{}", s.stride, s.groups));
     }
   }
 }
 
 // Normalised values reach about `reach`; a mean far from 0, in units of the deviation, costs its digits.
-double norm_error(double reach, double mean_to_deviation) { return kUnit * 16 * reach * (1 + mean_to_deviation); }
+double norm_error(double reach, double mean_to_deviation) {
+  return kUnit * 16 * reach * (1 + mean_to_deviation);
+}
 
 void add_cases(const op::GroupNorm&, Cases& cases) {
   struct Size {
@@ -139,7 +142,8 @@ void add_cases(const op::GroupNorm&, Cases& cases) {
   for (const auto& [x_type, w_type] : kWeightTypes) {
     for (const auto& [x, groups, centre] : sizes) {
       add(cases, op::GroupNorm{groups, 1e-5},
-          {value(x_type, x, centre - 1, centre + 1), parameter(w_type, {x.back()}), parameter(w_type, {x.back()})},
+          {value(x_type, x, centre - 1, centre + 1), parameter(w_type, {x.back()}),
+           parameter(w_type, {x.back()})},
           norm_error(4, 2 * centre) + smallest(x_type), rounding(x_type), fmt::format("groups{}", groups));
     }
   }
@@ -150,8 +154,13 @@ void add_cases(const op::LayerNorm&, Cases& cases) {
     Shape x;
     double centre;
   };
-  const std::array<Size, 7> sizes{{{{1}, 0}, {{3, 3}, 0}, {{2, 5, 17}, 0}, {{1, 7, 1000}, 0},
-                                   {{64, 384}, 0}, {{5, 256}, 8}, {{33, 4099}, 0.5}}};
+  const std::array<Size, 7> sizes{{{{1}, 0},
+                                   {{3, 3}, 0},
+                                   {{2, 5, 17}, 0},
+                                   {{1, 7, 1000}, 0},
+                                   {{64, 384}, 0},
+                                   {{5, 256}, 8},
+                                   {{33, 4099}, 0.5}}};
   for (const auto& [x_type, w_type] : kWeightTypes) {
     for (const auto& [x, centre] : sizes) {
       std::vector<OperandCase> operands{value(x_type, x, centre - 1, centre + 1)};
@@ -165,8 +174,8 @@ void add_cases(const op::LayerNorm&, Cases& cases) {
 }
 
 void add_cases(const op::RmsNorm&, Cases& cases) {
-  const std::array<Shape, 6> shapes{Shape{1}, Shape{3, 7}, Shape{2, 5, 17}, Shape{64, 384}, Shape{7, 1000},
-                                    Shape{2, 4096}};
+  const std::array<Shape, 6> shapes{Shape{1},       Shape{3, 7},    Shape{2, 5, 17},
+                                    Shape{64, 384}, Shape{7, 1000}, Shape{2, 4096}};
   for (const auto& [x_type, w_type] : kWeightTypes)
     for (const auto& x : shapes)
       // The quotient is rounded too, and may land on a neighbour.
@@ -210,7 +219,8 @@ void add_cases(const op::Unary&, Cases& cases) {
     const auto kind = static_cast<op::UnaryKind>(i);
     const double least = kind == op::UnaryKind::sqrt ? 0 : -12;
     for (const auto type : kFloats)
-      for (const Shape& shape : {Shape{}, Shape{1}, Shape{3, 7}, Shape{17}, Shape{5, 1000}, Shape{2, 64, 300}})
+      for (const Shape& shape :
+           {Shape{}, Shape{1}, Shape{3, 7}, Shape{17}, Shape{5, 1000}, Shape{2, 64, 300}})
         add(cases, op::Unary{kind}, {value(type, shape, least, type == DType::f16 ? 10 : 12)},
             8 * kUnit + smallest(type), rounding(type) + 16 * kUnit, graph::to_string(kind));
   }
@@ -249,7 +259,8 @@ void add_cases(const op::Binary&, Cases& cases) {
 void add_cases(const op::Affine&, Cases& cases) {
   for (const auto type : kFloats)
     for (const Shape& shape : {Shape{}, Shape{3, 7}, Shape{17, 1000}, Shape{70001}})
-      add(cases, op::Affine{0.18215, -0.3}, {value(type, shape, -4, 4)}, 4 * kUnit + smallest(type), rounding(type));
+      add(cases, op::Affine{0.18215, -0.3}, {value(type, shape, -4, 4)}, 4 * kUnit + smallest(type),
+          rounding(type));
 }
 
 void add_cases(const op::Clamp&, Cases& cases) {
@@ -325,18 +336,24 @@ void add_cases(const op::UpsampleNearest&, Cases& cases) {
     Shape x;
     std::int64_t height, width;
   };
-  const std::array<Size, 6> sizes{{{{1, 1, 1, 1}, 3, 7}, {{2, 3, 5, 3}, 6, 10}, {{1, 7, 9, 4}, 13, 17},
-                                   {{1, 9, 7, 17}, 5, 3}, {{2, 10, 6, 8}, 12, 9}, {{1, 48, 40, 64}, 96, 80}}};
+  const std::array<Size, 6> sizes{{{{1, 1, 1, 1}, 3, 7},
+                                   {{2, 3, 5, 3}, 6, 10},
+                                   {{1, 7, 9, 4}, 13, 17},
+                                   {{1, 9, 7, 17}, 5, 3},
+                                   {{2, 10, 6, 8}, 12, 9},
+                                   {{1, 48, 40, 64}, 96, 80}}};
   for (const auto type : kGraphTypes)
     for (const auto& [x, height, width] : sizes)
-      add(cases, op::UpsampleNearest{height, width}, {any(type, x)}, 0, 0, fmt::format("to{}x{}", height, width));
+      add(cases, op::UpsampleNearest{height, width}, {any(type, x)}, 0, 0,
+          fmt::format("to{}x{}", height, width));
 }
 
 void add_cases(const op::Embedding&, Cases& cases) {
   for (const auto table : kFloats) {
     for (const auto result : kFloats) {
-      for (const auto& [ids, rows, channels] : {std::tuple{Shape{}, 1, 1}, std::tuple{Shape{3}, 7, 17},
-                                                std::tuple{Shape{2, 77}, 1000, 768}, std::tuple{Shape{5}, 30, 2500}})
+      for (const auto& [ids, rows, channels] :
+           {std::tuple{Shape{}, 1, 1}, std::tuple{Shape{3}, 7, 17}, std::tuple{Shape{2, 77}, 1000, 768},
+            std::tuple{Shape{5}, 30, 2500}})
         add(cases, op::Embedding{result},
             {parameter(table, {rows, channels}), value(DType::i32, ids, 0, static_cast<double>(rows))}, 0, 0,
             fmt::format("to_{}", to_string(result)));
@@ -355,8 +372,8 @@ void add_cases(const op::TimestepEmbedding&, Cases& cases) {
   // An exponential that is off by a unit in the last place turns t = 999 by 2^-24 · 999.
   constexpr double most = 999;
   for (const auto& [count, embedding] : {std::pair{1, op::TimestepEmbedding{256, true, 0, 10000}},
-                                  std::pair{3, op::TimestepEmbedding{320, false, 1, 10000}},
-                                  std::pair{7, op::TimestepEmbedding{2, true, 0, 10000}}})
+                                         std::pair{3, op::TimestepEmbedding{320, false, 1, 10000}},
+                                         std::pair{7, op::TimestepEmbedding{2, true, 0, 10000}}})
     add(cases, embedding, {value(DType::f32, {count}, 0, most)}, 2 * kUnit * most, rounding(DType::f32),
         fmt::format("dim{}", embedding.dim));
 }
@@ -368,16 +385,15 @@ void add_cases(const op::LinearCombination&, Cases& cases) {
         std::vector<OperandCase> operands{value(DType::f32, {static_cast<std::int64_t>(terms)}, -2, 2)};
         for (std::size_t i = 0; i < terms; ++i) operands.push_back(value(kFloats[i % 3], shape));
         const double bound = 2 * static_cast<double>(terms) * static_cast<double>(terms + 1) * kUnit;
-        add(cases, op::LinearCombination{result}, std::move(operands), bound + smallest(result), rounding(result),
-            fmt::format("to_{}", to_string(result)));
+        add(cases, op::LinearCombination{result}, std::move(operands), bound + smallest(result),
+            rounding(result), fmt::format("to_{}", to_string(result)));
       }
     }
   }
 }
 
 // Every op of the variant: one without add_cases() doesn't compile, one that adds nothing is a test's failure.
-template <std::size_t... I>
-Cases all_cases(std::index_sequence<I...>) {
+template <std::size_t... I> Cases all_cases(std::index_sequence<I...>) {
   Cases cases;
   (add_cases(std::variant_alternative_t<I, graph::Op>{}, cases), ...);
   return cases;
@@ -416,10 +432,14 @@ std::vector<Tensor> make_operands(const OpCase& test) {
       using T = decltype(zero);
       for (auto& x : tensor.mutable_data<T>()) {
         const double drawn = operand.least + random() * (operand.most - operand.least);
-        if constexpr (std::is_same_v<T, bool>) x = drawn >= 1;
-        else if constexpr (std::is_integral_v<T>) x = static_cast<T>(std::floor(drawn));
-        else if constexpr (std::is_same_v<T, double>) x = drawn;
-        else x = T(static_cast<float>(drawn));
+        if constexpr (std::is_same_v<T, bool>)
+          x = drawn >= 1;
+        else if constexpr (std::is_integral_v<T>)
+          x = static_cast<T>(std::floor(drawn));
+        else if constexpr (std::is_same_v<T, double>)
+          x = drawn;
+        else
+          x = T(static_cast<float>(drawn));
       }
     });
     tensors.push_back(std::move(tensor));
@@ -427,10 +447,11 @@ std::vector<Tensor> make_operands(const OpCase& test) {
   return tensors;
 }
 
-std::optional<std::string> difference(const OpCase& test, const Tensor& expected, const Tensor& actual, double slack) {
+std::optional<std::string> difference(const OpCase& test, const Tensor& expected, const Tensor& actual,
+                                      double slack) {
   if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
-    return fmt::format("{}: {}{}, expected {}{}", test.name, to_string(actual.dtype()), to_string(actual.shape()),
-                       to_string(expected.dtype()), to_string(expected.shape()));
+    return fmt::format("{}: {}{}, expected {}{}", test.name, to_string(actual.dtype()),
+                       to_string(actual.shape()), to_string(expected.dtype()), to_string(expected.shape()));
   const Tensor wanted = expected.to(DType::f64), found = actual.to(DType::f64);
   double worst = 1;
   std::optional<std::string> message;
@@ -441,8 +462,8 @@ std::optional<std::string> difference(const OpCase& test, const Tensor& expected
     const double times = bound > 0 ? std::abs(a - b) / bound : HUGE_VAL;
     if (times <= worst) continue;  // never true of NaN
     worst = std::isnan(times) ? HUGE_VAL : times;
-    message = fmt::format("{}: element {} is {}, expected {} within {:.3g} ({:.3g} times as far)", test.name, i, b, a,
-                          bound, worst);
+    message = fmt::format("{}: element {} is {}, expected {} within {:.3g} ({:.3g} times as far)", test.name,
+                          i, b, a, bound, worst);
     if (worst == HUGE_VAL) break;
   }
   return message;

@@ -34,7 +34,7 @@ struct OpCase {
 [[nodiscard]] std::vector<Tensor> make_operands(const OpCase& test);
 
 // Nothing where all elements are within the bound (multiplied by `slack`), else the worst of those that are not.
-[[nodiscard]] std::optional<std::string> difference(const OpCase& test, const Tensor& expected, const Tensor& actual,
-                                                    double slack = 1);
+[[nodiscard]] std::optional<std::string> difference(const OpCase& test, const Tensor& expected,
+                                                    const Tensor& actual, double slack = 1);
 
 }  // namespace perfuse::reference

@@ -47,10 +47,14 @@ Tensor to_tensor(const Values& values, DType dtype) {
     using T = decltype(zero);
     auto out = tensor.mutable_data<T>();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if constexpr (std::is_same_v<T, bool>) out[i] = values[i] != 0;
-      else if constexpr (std::is_integral_v<T>) out[i] = static_cast<T>(static_cast<std::int64_t>(values[i]));
-      else if constexpr (std::is_same_v<T, double>) out[i] = values[i];
-      else out[i] = T(static_cast<float>(round_to(dtype, values[i])));
+      if constexpr (std::is_same_v<T, bool>)
+        out[i] = values[i] != 0;
+      else if constexpr (std::is_integral_v<T>)
+        out[i] = static_cast<T>(static_cast<std::int64_t>(values[i]));
+      else if constexpr (std::is_same_v<T, double>)
+        out[i] = values[i];
+      else
+        out[i] = T(static_cast<float>(round_to(dtype, values[i])));
     }
   });
   return tensor;
@@ -67,8 +71,7 @@ std::size_t broadcast_offset(const Shape& shape, const std::vector<std::int64_t>
 }
 
 // Calls f(position, index) for every element of a tensor of this shape, in row-major order.
-template <class F>
-void for_each_index(const Shape& shape, const F& f) {
+template <class F> void for_each_index(const Shape& shape, const F& f) {
   std::vector<std::int64_t> index(shape.size(), 0);
   const auto count = static_cast<std::size_t>(numel(shape));
   for (std::size_t position = 0; position < count; ++position) {
@@ -80,8 +83,7 @@ void for_each_index(const Shape& shape, const F& f) {
   }
 }
 
-template <class F>
-void map(const Values& x, Values& y, const F& f) {
+template <class F> void map(const Values& x, Values& y, const F& f) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] = f(x[i]);
 }
 
@@ -118,7 +120,8 @@ void compute(const op::Conv2d& o, const Operands& in, Values& y) {
 
 void compute(const op::GroupNorm& o, const Operands& in, Values& y) {
   const auto& x = in[0];
-  const std::size_t images = x.dim(0), channels = x.last(), per_image = x.size() / std::max<std::size_t>(images, 1);
+  const std::size_t images = x.dim(0), channels = x.last(),
+                    per_image = x.size() / std::max<std::size_t>(images, 1);
   const std::size_t width = channels / static_cast<std::size_t>(o.groups);
   for (std::size_t image = 0; image < images; ++image) {
     for (std::size_t first = 0; first < channels; first += width) {
@@ -157,7 +160,8 @@ void compute(const op::RmsNorm& o, const Operands& in, Values& y) {
   const std::size_t channels = x.last();
   for (std::size_t row = 0; row < x.size(); row += channels) {
     double squares = 0;
-    for (std::size_t c = 0; c < channels; ++c) squares += x[row + c] * x[row + c] / static_cast<double>(channels);
+    for (std::size_t c = 0; c < channels; ++c)
+      squares += x[row + c] * x[row + c] / static_cast<double>(channels);
     for (std::size_t c = 0; c < channels; ++c)
       y[row + c] = round_to(x.dtype, x[row + c] / std::sqrt(squares + o.eps)) * in[1][c];
   }
@@ -174,7 +178,8 @@ void compute(const op::Attention& o, const Operands& in, Values& y) {
   const auto &q = in[0], &k = in[1], &v = in[2];
   const auto length = k.shape[1], heads = q.shape[2], groups = k.shape[2], depth = q.shape[3];
   std::vector<double> scores(static_cast<std::size_t>(length));
-  for_each_index({q.shape[0], q.shape[1], heads}, [&](std::size_t position, const std::vector<std::int64_t>& at) {
+  for_each_index({q.shape[0], q.shape[1], heads}, [&](std::size_t position,
+                                                      const std::vector<std::int64_t>& at) {
     const auto key = [&](std::int64_t t, std::int64_t d) {
       return static_cast<std::size_t>(((at[0] * length + t) * groups + at[2] / (heads / groups)) * depth + d);
     };
@@ -237,8 +242,8 @@ double binary(op::BinaryKind kind, double a, double b, bool integer) {
 
 void compute(const op::Binary& o, const Operands& in, Values& y) {
   for_each_index(y.shape, [&](std::size_t position, const std::vector<std::int64_t>& at) {
-    y[position] = binary(o.kind, in[0][broadcast_offset(in[0].shape, at)], in[1][broadcast_offset(in[1].shape, at)],
-                         !is_floating(in[0].dtype));
+    y[position] = binary(o.kind, in[0][broadcast_offset(in[0].shape, at)],
+                         in[1][broadcast_offset(in[1].shape, at)], !is_floating(in[0].dtype));
   });
 }
 
@@ -318,7 +323,8 @@ void compute(const op::TimestepEmbedding& o, const Operands& in, Values& y) {
   const auto divisor = static_cast<float>(static_cast<double>(half) - o.downscale_freq_shift);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::size_t column = i % (2 * half), frequency_index = column % half;
-    const float exponent = static_cast<float>(-std::log(o.max_period)) * static_cast<float>(frequency_index) / divisor;
+    const float exponent =
+        static_cast<float>(-std::log(o.max_period)) * static_cast<float>(frequency_index) / divisor;
     const auto frequency = static_cast<float>(std::exp(static_cast<double>(exponent)));
     const float argument = static_cast<float>(in[0][i / (2 * half)]) * frequency;
     const bool cosine = (column < half) == o.flip_sin_to_cos;

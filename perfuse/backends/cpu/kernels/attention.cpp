@@ -38,7 +38,7 @@ class TiledAttention final : public Kernel {
     blocks_ = (node.queries + kBlockQueries - 1) / kBlockQueries;
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
     ScratchLayout scratch;
-    row_ = scratch.add(floats(std::max(node.depth, node.keys)));
+    rows_ = scratch.add(floats(kMostPanelQueries * std::max(node.depth, tile_keys_)));
     keys_ = scratch.add(floats(tile_keys_ * node.depth));
     values_ = scratch.add(floats(tile_keys_ * node.depth));
     scores_ = scratch.add(floats(tile_keys_ * kMostPanelQueries));
@@ -87,14 +87,12 @@ class TiledAttention final : public Kernel {
     const auto count = std::min(kBlockQueries, node_.queries - first);
     const auto depth = node_.depth;
     const auto block = panels(count);
-    float* const queries = elements<float>(scratch + queries_);
-    float* const output = elements<float>(scratch + output_);
-    float* const most = elements<float>(scratch + most_);
-    float* const sum = elements<float>(scratch + sum_);
-    std::fill_n(queries, kBlockQueries * depth, 0.0f);
-    std::fill_n(output, kBlockQueries * depth, 0.0f);
-    std::fill_n(most, kBlockQueries, -FLT_MAX);
-    std::fill_n(sum, kBlockQueries, 0.0f);
+    // Also for the columns of the last vector that hold no query.
+    const auto padded = (count + shape_.lanes - 1) / shape_.lanes * shape_.lanes;
+    std::fill_n(elements<float>(scratch + queries_), padded * depth, 0.0f);
+    std::fill_n(elements<float>(scratch + output_), padded * depth, 0.0f);
+    std::fill_n(elements<float>(scratch + most_), padded, -FLT_MAX);
+    std::fill_n(elements<float>(scratch + sum_), padded, 0.0f);
     for (const auto& panel : block) load_queries(args, scratch, batch, head, first, panel);
 
     // Causal: position s sees t ≤ s + (T − S).
@@ -113,29 +111,42 @@ class TiledAttention final : public Kernel {
       for (const auto& panel : block) {
         if (node_.bias) load_bias(args, scratch, batch, head, first + panel.first, panel, key, tile);
         tile.visible = visible + panel.first - key;
-        add_tile({.vectors = panel.vectors,
-                  .queries = queries + panel.first * depth,
-                  .scores = elements<float>(scratch + scores_),
-                  .output = output + panel.first * depth,
-                  .most = most + panel.first,
-                  .sum = sum + panel.first},
-                 tile);
+        add_tile(columns_of(scratch, panel), tile);
       }
     }
     for (const auto& panel : block) store_output(args, scratch, batch, head, first, panel);
+  }
+
+  [[nodiscard]] AttentionPanel columns_of(std::byte* scratch, const Panel& panel) const {
+    return {.vectors = panel.vectors,
+            .queries = elements<float>(scratch + queries_) + panel.first * node_.depth,
+            .scores = elements<float>(scratch + scores_),
+            .output = elements<float>(scratch + output_) + panel.first * node_.depth,
+            .most = elements<float>(scratch + most_) + panel.first,
+            .sum = elements<float>(scratch + sum_) + panel.first};
+  }
+
+  // Position of a query's first element in q and in the result.
+  [[nodiscard]] std::int64_t query_at(std::int64_t batch, std::int64_t query, std::int64_t head) const {
+    return ((batch * node_.queries + query) * node_.heads + head) * node_.depth;
   }
 
   // [B, S, H, D] → the panel's columns, times the scale.
   void load_queries(const KernelArgs& args, std::byte* scratch, std::int64_t batch, std::int64_t head,
                     std::int64_t first, const Panel& panel) const {
     const auto depth = node_.depth, width = panel.vectors * shape_.lanes;
-    const auto scale = static_cast<float>(node_.op.scale);
-    float* const columns = elements<float>(scratch + queries_) + panel.first * depth;
-    for (std::int64_t i = 0; i < panel.queries; ++i) {
-      const auto position = ((batch * node_.queries + first + panel.first + i) * node_.heads + head) * depth;
-      const float* row = read_f32(node_.dtype, args.operands[0], position, depth, elements<float>(scratch + row_));
-      for (std::int64_t d = 0; d < depth; ++d) columns[d * width + i] = row[d] * scale;
+    const float* rows = elements<float>(scratch + rows_);
+    auto stride = depth;
+    if (node_.dtype == DType::f32) {
+      rows = elements<float>(args.operands[0]) + query_at(batch, first + panel.first, head);
+      stride = node_.heads * depth;
+    } else {
+      for (std::int64_t i = 0; i < panel.queries; ++i)
+        static_cast<void>(read_f32(node_.dtype, args.operands[0], query_at(batch, first + panel.first + i, head), depth,
+                                   elements<float>(scratch + rows_) + i * depth));
     }
+    transpose(rows, stride, panel.queries, depth, static_cast<float>(node_.op.scale),
+              elements<float>(scratch + queries_) + panel.first * depth, width);
   }
 
   // Rows of keys or values, one after the other as f32.
@@ -166,13 +177,19 @@ class TiledAttention final : public Kernel {
       return;
     }
     const auto width = panel.vectors * shape_.lanes;
-    for (std::int64_t i = 0; i < panel.queries; ++i) {
-      const float* row = read_f32(node_.bias->dtype, args.operands[3], row_of(query + i), tile.count,
-                                  elements<float>(scratch + row_));
-      for (std::int64_t t = 0; t < tile.count; ++t) bias[t * width + i] = row[t];
+    const float* rows = elements<float>(scratch + rows_);
+    auto stride = tile.count;
+    if (node_.bias->dtype == DType::f32) {
+      rows = elements<float>(args.operands[3]) + row_of(query);
+      stride = node_.keys;
+    } else {
+      for (std::int64_t i = 0; i < panel.queries; ++i)
+        static_cast<void>(read_f32(node_.bias->dtype, args.operands[3], row_of(query + i), tile.count,
+                                   elements<float>(scratch + rows_) + i * tile.count));
     }
-    for (auto i = panel.queries; i < width; ++i)
-      for (std::int64_t t = 0; t < tile.count; ++t) bias[t * width + i] = 0.0f;
+    transpose(rows, stride, panel.queries, tile.count, 1.0f, bias, width);
+    for (std::int64_t t = 0; t < tile.count; ++t)  // the columns of no query
+      for (auto i = panel.queries; i < width; ++i) bias[t * width + i] = 0.0f;
     tile.bias = bias;
     tile.bias_width = width;
   }
@@ -180,21 +197,21 @@ class TiledAttention final : public Kernel {
   void store_output(const KernelArgs& args, std::byte* scratch, std::int64_t batch, std::int64_t head,
                     std::int64_t first, const Panel& panel) const {
     const auto depth = node_.depth, width = panel.vectors * shape_.lanes;
-    const float* const columns = elements<float>(scratch + output_) + panel.first * depth;
-    const float* const sums = elements<float>(scratch + sum_) + panel.first;
-    for (std::int64_t i = 0; i < panel.queries; ++i) {
-      const auto position = ((batch * node_.queries + first + panel.first + i) * node_.heads + head) * depth;
-      const float factor = sums[i] == 0.0f ? 0.0f : 1.0f / sums[i];
-      float* const row = target_f32(node_.dtype, args.result, position, elements<float>(scratch + row_));
-      for (std::int64_t d = 0; d < depth; ++d) row[d] = columns[d * width + i] * factor;
-      store_f32(node_.dtype, args.result, position, depth, row);
-    }
+    const AttentionPanel columns = columns_of(scratch, panel);
+    finish(columns, depth);
+    const bool direct = node_.dtype == DType::f32;
+    float* const rows = direct ? elements<float>(args.result) + query_at(batch, first + panel.first, head)
+                               : elements<float>(scratch + rows_);
+    transpose(columns.output, width, depth, panel.queries, 1.0f, rows, direct ? node_.heads * depth : depth);
+    if (direct) return;
+    for (std::int64_t i = 0; i < panel.queries; ++i)
+      store_f32(node_.dtype, args.result, query_at(batch, first + panel.first + i, head), depth, rows + i * depth);
   }
 
   AttentionNode node_;
   PanelShape shape_;
   std::int64_t workers_, tile_keys_ = 0, blocks_ = 0;
-  std::size_t row_ = 0, keys_ = 0, values_ = 0, scores_ = 0, bias_ = 0, queries_ = 0, output_ = 0, most_ = 0, sum_ = 0;
+  std::size_t rows_ = 0, keys_ = 0, values_ = 0, scores_ = 0, bias_ = 0, queries_ = 0, output_ = 0, most_ = 0, sum_ = 0;
   std::size_t worker_bytes_ = 0;
 };
 

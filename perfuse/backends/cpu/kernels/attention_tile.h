@@ -46,4 +46,11 @@ struct AttentionTile {
 // Adds the tile to the panel's running softmax.
 void add_tile(const AttentionPanel& panel, const AttentionTile& tile);
 
+// The panel's output divided by its sums, in place; 0 where no key was seen.
+void finish(const AttentionPanel& panel, std::int64_t depth);
+
+// to[column][row] = from[row][column] · scale.
+void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float scale,
+               float* to, std::int64_t to_stride);
+
 }  // namespace perfuse::cpu

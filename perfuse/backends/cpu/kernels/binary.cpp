@@ -24,9 +24,8 @@ HWY_INLINE void zip(const float* a, bool repeat_a, const float* b, bool repeat_b
                     const F& f) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
-  const auto at = [&](const float* x, bool repeat, std::size_t i) HWY_ATTR {
-    return repeat ? hn::Set(d, *x) : hn::LoadU(d, x + i);
-  };
+  const auto at = [&](const float* x, bool repeat, std::size_t i)
+                      HWY_ATTR { return repeat ? hn::Set(d, *x) : hn::LoadU(d, x + i); };
   std::size_t i = 0;
   if (repeat_a || repeat_b) {
     for (; i + lanes <= count; i += lanes) hn::StoreU(f(at(a, repeat_a, i), at(b, repeat_b, i)), d, y + i);
@@ -96,8 +95,10 @@ class SimdBinary final : public Kernel {
       for_each_run(loops_, begin, end, [&](std::int64_t position, const auto& offsets, std::int64_t count) {
         for (std::int64_t i = 0; i < count; i += kBlock) {
           const auto n = std::min(kBlock, count - i);
-          const float* a = read_f32(type_, args.operands[0], offsets[0] + (repeat_a ? 0 : i), repeat_a ? 1 : n, a_buffer);
-          const float* b = read_f32(type_, args.operands[1], offsets[1] + (repeat_b ? 0 : i), repeat_b ? 1 : n, b_buffer);
+          const float* a =
+              read_f32(type_, args.operands[0], offsets[0] + (repeat_a ? 0 : i), repeat_a ? 1 : n, a_buffer);
+          const float* b =
+              read_f32(type_, args.operands[1], offsets[1] + (repeat_b ? 0 : i), repeat_b ? 1 : n, b_buffer);
           float* y = target_f32(type_, args.result, position + i, y_buffer);
           HWY_DYNAMIC_DISPATCH(binary_f32)(kind_, a, repeat_a, b, repeat_b, static_cast<std::size_t>(n), y);
           store_f32(type_, args.result, position + i, n, y_buffer);
@@ -115,8 +116,7 @@ class SimdBinary final : public Kernel {
 
 // Integers wrap around; quotients truncate, and a division by 0 gives all ones, as XLA has it. A result of bool
 // is "not 0".
-template <class T>
-T integer_op(BinaryKind kind, T a, T b) {
+template <class T> T integer_op(BinaryKind kind, T a, T b) {
   const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
   std::int64_t value = 0;
   switch (kind) {
@@ -127,12 +127,13 @@ T integer_op(BinaryKind kind, T a, T b) {
     case BinaryKind::maximum: value = std::max(x, y); break;
     case BinaryKind::minimum: value = std::min(x, y); break;
   }
-  if constexpr (std::is_same_v<T, bool>) return value != 0;
-  else return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, bool>)
+    return value != 0;
+  else
+    return static_cast<T>(value);
 }
 
-template <class T>
-class IntegerBinary final : public Kernel {
+template <class T> class IntegerBinary final : public Kernel {
  public:
   IntegerBinary(BinaryKind kind, const NodeInfo& node)
       : kind_(kind), count_(node.result.numel()), loops_(loops_of(node)) {}
@@ -157,7 +158,8 @@ class IntegerBinary final : public Kernel {
 };
 
 Candidate make_simd(const graph::op::Binary& op, const NodeInfo& node) {
-  if (!is_graph_float(node.result.dtype)) return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
+  if (!is_graph_float(node.result.dtype))
+    return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
   return std::make_unique<SimdBinary>(op.kind, node);
 }
 

@@ -36,8 +36,7 @@ class FloatConvert final : public Kernel {
 
 // Floats truncate to integers and stop at the type's ends (NaN is 0); integers keep their low bits; bool is "not
 // 0". As XLA has it, so that devices agree.
-template <class To, class From>
-To convert_element(From value) {
+template <class To, class From> To convert_element(From value) {
   if constexpr (std::is_same_v<From, bfloat16> || std::is_same_v<From, float16>) {
     return convert_element<To>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, bool>) {
@@ -55,8 +54,7 @@ To convert_element(From value) {
   }
 }
 
-template <class To, class From>
-class ElementConvert final : public Kernel {
+template <class To, class From> class ElementConvert final : public Kernel {
  public:
   explicit ElementConvert(std::int64_t count) : count_(count) {}
   void run(const KernelArgs& args) const override {

@@ -8,7 +8,9 @@
 namespace perfuse::cpu {
 namespace {
 
-std::int64_t element_size(const graph::ValueType& type) { return static_cast<std::int64_t>(size_of(type.dtype)); }
+std::int64_t element_size(const graph::ValueType& type) {
+  return static_cast<std::int64_t>(size_of(type.dtype));
+}
 
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t result = 1;
@@ -104,8 +106,7 @@ class ConcatKernel final : public Kernel {
 
 // A result whose loops (outermost first) step through x at any stride, 0 among them: transpose and broadcast.
 // T is an unsigned integer of the element's size.
-template <class T>
-class StridedKernel final : public Kernel {
+template <class T> class StridedKernel final : public Kernel {
  public:
   StridedKernel(std::vector<Loop<1>> loops, std::int64_t count) : loops_(std::move(loops)), count_(count) {
     // The loop that walks x element by element, where the innermost does not: the two are done in tiles.
@@ -119,14 +120,19 @@ class StridedKernel final : public Kernel {
     T* y = elements<T>(args.result);
     if (unit_ >= 0) return run_tiled(x, y);
     const auto step = loops_.back().steps[0];
-    parallel_for(count_, kBytesGrain / static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t begin, std::int64_t end) {
-      for_each_run(loops_, begin, end, [&](std::int64_t position, const auto& offsets, std::int64_t count) {
-        const T* from = x + offsets[0];
-        if (step == 1) std::copy_n(from, count, y + position);
-        else if (step == 0) std::fill_n(y + position, count, *from);
-        else for (std::int64_t i = 0; i < count; ++i) y[position + i] = from[i * step];
-      });
-    });
+    parallel_for(count_, kBytesGrain / static_cast<std::int64_t>(sizeof(T)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for_each_run(loops_, begin, end,
+                                [&](std::int64_t position, const auto& offsets, std::int64_t count) {
+                                  const T* from = x + offsets[0];
+                                  if (step == 1)
+                                    std::copy_n(from, count, y + position);
+                                  else if (step == 0)
+                                    std::fill_n(y + position, count, *from);
+                                  else
+                                    for (std::int64_t i = 0; i < count; ++i) y[position + i] = from[i * step];
+                                });
+                 });
   }
 
  private:
@@ -184,8 +190,11 @@ Candidate strided(std::vector<Loop<1>> loops, const NodeInfo& node) {
 class UpsampleKernel final : public Kernel {
  public:
   explicit UpsampleKernel(const NodeInfo& node)
-      : in_height_(node.operands[0].shape[1]), in_width_(node.operands[0].shape[2]),
-        height_(node.result.shape[1]), width_(node.result.shape[2]), rows_(node.result.shape[0] * height_),
+      : in_height_(node.operands[0].shape[1]),
+        in_width_(node.operands[0].shape[2]),
+        height_(node.result.shape[1]),
+        width_(node.result.shape[2]),
+        rows_(node.result.shape[0] * height_),
         pixel_(node.result.shape[3] * element_size(node.result)) {}
 
   void run(const KernelArgs& args) const override {
@@ -198,7 +207,8 @@ class UpsampleKernel final : public Kernel {
           continue;
         }
         const std::byte* from = args.operands[0] + source_row(row) * in_width_ * pixel_;
-        for (std::int64_t i = 0; i < width_; ++i) copy(from + i * in_width_ / width_ * pixel_, pixel_, to + i * pixel_);
+        for (std::int64_t i = 0; i < width_; ++i)
+          copy(from + i * in_width_ / width_ * pixel_, pixel_, to + i * pixel_);
       }
     });
   }

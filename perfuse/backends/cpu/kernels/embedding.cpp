@@ -19,8 +19,8 @@ class EmbeddingKernel final : public Kernel {
     const auto vocabulary = table_.shape[0], channels = table_.shape[1];
     for (std::int64_t i = 0; i < ids_; ++i)
       if (ids[i] < 0 || ids[i] >= vocabulary)
-        fail(ErrorKind::usage, "embedding: id {} at position {}, expected 0 to {} (the table's rows)", ids[i], i,
-             vocabulary - 1);
+        fail(ErrorKind::usage, "embedding: id {} at position {}, expected 0 to {} (the table's rows)", ids[i],
+             i, vocabulary - 1);
     const auto grain = std::max<std::int64_t>(1, kMemoryGrain / std::max<std::int64_t>(1, channels));
     parallel_for(ids_, grain, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = begin; i < end; ++i) copy_row(args, ids[i] * channels, i * channels, channels);
@@ -32,7 +32,8 @@ class EmbeddingKernel final : public Kernel {
     if (table_.dtype == result_) {
       const auto size = size_of(result_);
       std::memcpy(args.result + static_cast<std::size_t>(to) * size,
-                  args.operands[0] + static_cast<std::size_t>(from) * size, static_cast<std::size_t>(channels) * size);
+                  args.operands[0] + static_cast<std::size_t>(from) * size,
+                  static_cast<std::size_t>(channels) * size);
       return;
     }
     alignas(64) float buffer[kBlock];

@@ -21,7 +21,6 @@ using U16 = hn::Rebind<std::uint16_t, F32>;
 using I32 = hn::RebindToSigned<F32>;
 using VF = hn::Vec<F32>;
 
-
 VF load(const bfloat16* from) {
   const auto bits = hn::LoadU(U16(), reinterpret_cast<const std::uint16_t*>(from));
   return hn::BitCast(F32(), hn::ShiftLeft<16>(hn::PromoteTo(U32(), bits)));
@@ -59,16 +58,14 @@ void store(VF value, float16* to) {
 }
 #endif
 
-template <class T>
-void widen(const T* from, std::size_t count, float* to) {
+template <class T> void widen(const T* from, std::size_t count, float* to) {
   const std::size_t lanes = hn::Lanes(F32());
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(load(from + i), F32(), to + i);
   for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
 }
 
-template <class T>
-void narrow(const float* from, std::size_t count, T* to) {
+template <class T> void narrow(const float* from, std::size_t count, T* to) {
   const std::size_t lanes = hn::Lanes(F32());
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) store(hn::LoadU(F32(), from + i), to + i);

@@ -28,14 +28,10 @@ inline constexpr std::int64_t kMathGrain = 8 * 1024;
 void to_f32(DType type, const std::byte* from, std::int64_t count, float* to);
 void from_f32(const float* from, std::int64_t count, DType type, std::byte* to);
 
-template <class T>
-[[nodiscard]] const T* elements(const std::byte* tensor) {
+template <class T> [[nodiscard]] const T* elements(const std::byte* tensor) {
   return reinterpret_cast<const T*>(tensor);
 }
-template <class T>
-[[nodiscard]] T* elements(std::byte* tensor) {
-  return reinterpret_cast<T*>(tensor);
-}
+template <class T> [[nodiscard]] T* elements(std::byte* tensor) { return reinterpret_cast<T*>(tensor); }
 
 // Elements begin … begin + count − 1 as f32: where they lie if the tensor is f32, else converted into `buffer`.
 [[nodiscard]] inline const float* read_f32(DType type, const std::byte* tensor, std::int64_t begin,
@@ -49,7 +45,8 @@ template <class T>
 [[nodiscard]] inline float* target_f32(DType type, std::byte* tensor, std::int64_t begin, float* buffer) {
   return type == DType::f32 ? elements<float>(tensor) + begin : buffer;
 }
-inline void store_f32(DType type, std::byte* tensor, std::int64_t begin, std::int64_t count, const float* buffer) {
+inline void store_f32(DType type, std::byte* tensor, std::int64_t begin, std::int64_t count,
+                      const float* buffer) {
   if (type != DType::f32)
     from_f32(buffer, count, type, tensor + begin * static_cast<std::int64_t>(size_of(type)));
 }

@@ -43,8 +43,8 @@ void column_sums(const float* x, std::size_t rows, std::size_t channels, float* 
 }
 
 // sums[c] = Σ (x[row][c] − centre[c]), squares[c] = Σ (x[row][c] − centre[c])².
-void column_deviations(const float* x, std::size_t rows, std::size_t channels, const float* centre, float* sums,
-                       float* squares) {
+void column_deviations(const float* x, std::size_t rows, std::size_t channels, const float* centre,
+                       float* sums, float* squares) {
   const D d;
   const std::size_t lanes = hn::Lanes(d), whole = channels / lanes * lanes;
   std::fill_n(sums, channels, 0.0f);
@@ -76,8 +76,8 @@ void column_deviations(const float* x, std::size_t rows, std::size_t channels, c
 }
 
 // y[row][c] = (x[row][c] − centre[c]) · scale[c] + shift[c]; y may be x.
-void scale_shift(const float* x, std::size_t rows, std::size_t channels, const float* centre, const float* scale,
-                 const float* shift, float* y) {
+void scale_shift(const float* x, std::size_t rows, std::size_t channels, const float* centre,
+                 const float* scale, const float* shift, float* y) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t row = 0; row < rows; ++row, x += channels, y += channels) {
@@ -113,8 +113,13 @@ struct Moments {
 class GroupNormKernel final : public Kernel {
  public:
   GroupNormKernel(const graph::op::GroupNorm& op, const NodeInfo& node)
-      : eps_(op.eps), groups_(op.groups), dtype_(node.result.dtype), weight_(node.operands[1].dtype),
-        bias_(node.operands[2].dtype), images_(node.result.shape.front()), channels_(node.result.shape.back()),
+      : eps_(op.eps),
+        groups_(op.groups),
+        dtype_(node.result.dtype),
+        weight_(node.operands[1].dtype),
+        bias_(node.operands[2].dtype),
+        images_(node.result.shape.front()),
+        channels_(node.result.shape.back()),
         rows_(images_ * channels_ == 0 ? 0 : node.result.numel() / (images_ * channels_)),
         block_rows_(std::max<std::int64_t>(1, kStatisticsBlock / std::max<std::int64_t>(1, channels_))),
         blocks_((rows_ + block_rows_ - 1) / block_rows_) {}
@@ -127,10 +132,13 @@ class GroupNormKernel final : public Kernel {
     const Channels channels{elements<float>(args.scratch), elements<float>(args.scratch + channel_bytes()),
                             elements<float>(args.scratch + 2 * channel_bytes())};
     auto* moments = reinterpret_cast<Moments*>(args.scratch + 3 * channel_bytes());
-    const auto grain = std::max<std::int64_t>(1, kMemoryGrain / (block_rows_ * std::max<std::int64_t>(1, channels_)));
+    const auto grain =
+        std::max<std::int64_t>(1, kMemoryGrain / (block_rows_ * std::max<std::int64_t>(1, channels_)));
     parallel_for(images_ * blocks_, grain, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<float> work(static_cast<std::size_t>(channels_ * (3 + (dtype_ == DType::f32 ? 0 : block_rows_))));
-      for (auto i = begin; i < end; ++i) block_moments(args.operands[0], i, work.data(), moments + i * groups_);
+      std::vector<float> work(
+          static_cast<std::size_t>(channels_ * (3 + (dtype_ == DType::f32 ? 0 : block_rows_))));
+      for (auto i = begin; i < end; ++i)
+        block_moments(args.operands[0], i, work.data(), moments + i * groups_);
     });
     for (std::int64_t image = 0; image < images_; ++image)
       combine(args, moments + image * blocks_ * groups_, channels.of(image, channels_));
@@ -208,7 +216,8 @@ class GroupNormKernel final : public Kernel {
       for (auto c = g * width; c < (g + 1) * width; ++c) {
         const double slope = factor * static_cast<double>(weight[c]);
         to.centre[c] = centre;
-        to.shift[c] = static_cast<float>(static_cast<double>(bias[c]) - (mean - static_cast<double>(centre)) * slope);
+        to.shift[c] =
+            static_cast<float>(static_cast<double>(bias[c]) - (mean - static_cast<double>(centre)) * slope);
         to.scale[c] = static_cast<float>(slope);
       }
     }

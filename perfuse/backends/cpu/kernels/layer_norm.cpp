@@ -20,8 +20,8 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
 // y = ((x − centre) · factor + offset) · weight + bias; weight and bias may both be null.
-void normalise(const float* x, std::size_t count, float centre, float factor, float offset, const float* weight,
-               const float* bias, float* y) {
+void normalise(const float* x, std::size_t count, float centre, float factor, float offset,
+               const float* weight, const float* bias, float* y) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
   const V m = hn::Set(d, centre), f = hn::Set(d, factor), o = hn::Set(d, offset);
@@ -33,7 +33,8 @@ void normalise(const float* x, std::size_t count, float centre, float factor, fl
     }
     for (; i < count; ++i) y[i] = ((x[i] - centre) * factor + offset) * weight[i] + bias[i];
   } else {
-    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), m), f, o), d, y + i);
+    for (; i + lanes <= count; i += lanes)
+      hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), m), f, o), d, y + i);
     for (; i < count; ++i) y[i] = (x[i] - centre) * factor + offset;
   }
 }
@@ -55,7 +56,8 @@ void layer_norm_rows(const float* x, std::size_t rows, std::size_t channels, dou
     });
     const double variance = squares / n - lack * lack;
     const double factor = 1.0 / std::sqrt(variance + eps);
-    normalise(x, channels, rough, static_cast<float>(factor), static_cast<float>(-lack * factor), weight, bias, y);
+    normalise(x, channels, rough, static_cast<float>(factor), static_cast<float>(-lack * factor), weight,
+              bias, y);
   }
 }
 
@@ -86,10 +88,12 @@ class LayerNormKernel final : public Kernel {
       weight = read_f32(weight_, args.operands[1], 0, channels, elements<float>(args.scratch));
       bias = read_f32(bias_, args.operands[2], 0, channels, elements<float>(second));
     }
-    map_rows(rows_, args.operands[0], args.result, kMemoryGrain, [&](const float* x, std::int64_t count, float* y) {
-      HWY_DYNAMIC_DISPATCH(layer_norm_rows)
-      (x, static_cast<std::size_t>(count), static_cast<std::size_t>(channels), eps_, weight, bias, y);
-    });
+    map_rows(rows_, args.operands[0], args.result, kMemoryGrain,
+             [&](const float* x, std::int64_t count, float* y) {
+               HWY_DYNAMIC_DISPATCH(layer_norm_rows)
+               (x, static_cast<std::size_t>(count), static_cast<std::size_t>(channels), eps_, weight, bias,
+                y);
+             });
   }
 
  private:

@@ -46,7 +46,8 @@ namespace {
 
 class LinearCombinationKernel final : public Kernel {
  public:
-  explicit LinearCombinationKernel(const NodeInfo& node) : result_(node.result.dtype), count_(node.result.numel()) {
+  explicit LinearCombinationKernel(const NodeInfo& node)
+      : result_(node.result.dtype), count_(node.result.numel()) {
     for (std::size_t i = 1; i < node.operands.size(); ++i) terms_.push_back(node.operands[i].dtype);
   }
 
@@ -59,8 +60,10 @@ class LinearCombinationKernel final : public Kernel {
         const auto size = static_cast<std::size_t>(n);
         for (std::size_t k = 0; k < terms_.size(); ++k) {
           const float* x = read_f32(terms_[k], args.operands[k + 1], i, n, buffer);
-          if (k == 0) HWY_DYNAMIC_DISPATCH(scale)(coefficients[k], x, size, sums);
-          else HWY_DYNAMIC_DISPATCH(accumulate)(coefficients[k], x, size, sums);
+          if (k == 0)
+            HWY_DYNAMIC_DISPATCH(scale)(coefficients[k], x, size, sums);
+          else
+            HWY_DYNAMIC_DISPATCH(accumulate)(coefficients[k], x, size, sums);
         }
         from_f32(sums, n, result_, args.result + i * static_cast<std::int64_t>(size_of(result_)));
       }
@@ -74,13 +77,15 @@ class LinearCombinationKernel final : public Kernel {
 };
 
 Candidate make_linear_combination(const graph::op::LinearCombination&, const NodeInfo& node) {
-  if (!is_graph_float(node.result.dtype)) return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
+  if (!is_graph_float(node.result.dtype))
+    return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
   for (const auto& type : node.operands)
     if (!is_graph_float(type.dtype)) return fmt::format("{}: takes f32, bf16, f16", to_string(type));
   return std::make_unique<LinearCombinationKernel>(node);
 }
 
-constexpr KernelEntry<graph::op::LinearCombination> kLinearCombination[] = {{"simd", make_linear_combination}};
+constexpr KernelEntry<graph::op::LinearCombination> kLinearCombination[] = {
+    {"simd", make_linear_combination}};
 
 }  // namespace
 

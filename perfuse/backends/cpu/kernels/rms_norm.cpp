@@ -63,18 +63,21 @@ class RmsNormKernel final : public Kernel {
 
   void run(const KernelArgs& args) const override {
     const auto channels = static_cast<std::size_t>(rows_.channels);
-    const float* weight = read_f32(weight_, args.operands[1], 0, rows_.channels, elements<float>(args.scratch));
-    map_rows(rows_, args.operands[0], args.result, kMemoryGrain, [&](const float* x, std::int64_t count, float* y) {
-      std::vector<std::byte> rounded(rows_.dtype == DType::f32 ? 0 : channels * size_of(rows_.dtype));
-      for (std::int64_t row = 0; row < count; ++row, x += channels, y += channels) {
-        HWY_DYNAMIC_DISPATCH(rms_quotients)(x, channels, eps_, y);
-        if (rows_.dtype != DType::f32) {
-          from_f32(y, rows_.channels, rows_.dtype, rounded.data());
-          to_f32(rows_.dtype, rounded.data(), rows_.channels, y);
-        }
-        HWY_DYNAMIC_DISPATCH(scale_row)(weight, channels, y);
-      }
-    });
+    const float* weight =
+        read_f32(weight_, args.operands[1], 0, rows_.channels, elements<float>(args.scratch));
+    map_rows(
+        rows_, args.operands[0], args.result, kMemoryGrain,
+        [&](const float* x, std::int64_t count, float* y) {
+          std::vector<std::byte> rounded(rows_.dtype == DType::f32 ? 0 : channels * size_of(rows_.dtype));
+          for (std::int64_t row = 0; row < count; ++row, x += channels, y += channels) {
+            HWY_DYNAMIC_DISPATCH(rms_quotients)(x, channels, eps_, y);
+            if (rows_.dtype != DType::f32) {
+              from_f32(y, rows_.channels, rows_.dtype, rounded.data());
+              to_f32(rows_.dtype, rounded.data(), rows_.channels, y);
+            }
+            HWY_DYNAMIC_DISPATCH(scale_row)(weight, channels, y);
+          }
+        });
   }
 
  private:

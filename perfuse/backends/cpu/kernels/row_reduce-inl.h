@@ -19,8 +19,7 @@ namespace perfuse::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Σ f(x[i]), f from vector to vector. A row's last vector is filled up with `pad`, whose f must be 0.
-template <class F>
-HWY_INLINE double sum_row(const float* x, std::size_t count, float pad, const F& f) {
+template <class F> HWY_INLINE double sum_row(const float* x, std::size_t count, float pad, const F& f) {
   using D = hn::ScalableTag<float>;
   const D d;
   const std::size_t lanes = hn::Lanes(d);

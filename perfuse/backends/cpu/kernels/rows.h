@@ -12,7 +12,9 @@ namespace perfuse::cpu {
 // A tensor as rows of its last dimension.
 struct Rows {
   explicit Rows(const graph::ValueType& tensor)
-      : dtype(tensor.dtype), channels(tensor.shape.back()), count(channels == 0 ? 0 : tensor.numel() / channels) {}
+      : dtype(tensor.dtype),
+        channels(tensor.shape.back()),
+        count(channels == 0 ? 0 : tensor.numel() / channels) {}
 
   DType dtype;
   std::int64_t channels;
@@ -25,16 +27,17 @@ void map_rows(const Rows& rows, const std::byte* x, std::byte* y, std::int64_t g
   const auto channels = rows.channels;
   parallel_for(rows.count, std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, channels)),
                [&](std::int64_t begin, std::int64_t end) {
-    if (rows.dtype == DType::f32)
-      return core(elements<float>(x) + begin * channels, end - begin, elements<float>(y) + begin * channels);
-    const auto step = std::clamp<std::int64_t>(4 * kBlock / channels, 1, end - begin);
-    std::vector<float> buffer(static_cast<std::size_t>(step * channels));
-    for (std::int64_t i = begin; i < end; i += step) {
-      const auto n = std::min(step, end - i);
-      core(read_f32(rows.dtype, x, i * channels, n * channels, buffer.data()), n, buffer.data());
-      store_f32(rows.dtype, y, i * channels, n * channels, buffer.data());
-    }
-  });
+                 if (rows.dtype == DType::f32)
+                   return core(elements<float>(x) + begin * channels, end - begin,
+                               elements<float>(y) + begin * channels);
+                 const auto step = std::clamp<std::int64_t>(4 * kBlock / channels, 1, end - begin);
+                 std::vector<float> buffer(static_cast<std::size_t>(step * channels));
+                 for (std::int64_t i = begin; i < end; i += step) {
+                   const auto n = std::min(step, end - i);
+                   core(read_f32(rows.dtype, x, i * channels, n * channels, buffer.data()), n, buffer.data());
+                   store_f32(rows.dtype, y, i * channels, n * channels, buffer.data());
+                 }
+               });
 }
 
 // Bytes of scratch for `count` elements of f32, whole cache lines.

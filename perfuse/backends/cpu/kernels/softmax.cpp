@@ -61,10 +61,11 @@ class SoftmaxKernel final : public Kernel {
  public:
   explicit SoftmaxKernel(const NodeInfo& node) : rows_(node.result) {}
   void run(const KernelArgs& args) const override {
-    map_rows(rows_, args.operands[0], args.result, kMathGrain, [&](const float* x, std::int64_t count, float* y) {
-      HWY_DYNAMIC_DISPATCH(softmax_rows)
-      (x, static_cast<std::size_t>(count), static_cast<std::size_t>(rows_.channels), y);
-    });
+    map_rows(rows_, args.operands[0], args.result, kMathGrain,
+             [&](const float* x, std::int64_t count, float* y) {
+               HWY_DYNAMIC_DISPATCH(softmax_rows)
+               (x, static_cast<std::size_t>(count), static_cast<std::size_t>(rows_.channels), y);
+             });
   }
 
  private:
@@ -72,7 +73,8 @@ class SoftmaxKernel final : public Kernel {
 };
 
 Candidate make_softmax(const graph::op::Softmax&, const NodeInfo& node) {
-  if (!is_graph_float(node.result.dtype)) return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
+  if (!is_graph_float(node.result.dtype))
+    return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
   return std::make_unique<SoftmaxKernel>(node);
 }
 

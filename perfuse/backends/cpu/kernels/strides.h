@@ -13,8 +13,7 @@ namespace perfuse::cpu {
 
 // Loops over a result's elements in order, with a step (in elements) of each of N operands per dimension:
 // 0 where an operand is repeated.
-template <std::size_t N>
-struct Loop {
+template <std::size_t N> struct Loop {
   std::int64_t size;
   std::array<std::int64_t, N> steps;
 };
@@ -45,8 +44,10 @@ template <std::size_t N>
       inner.steps[k] = strides[k][i];
       merges = merges && loops.back().steps[k] == inner.steps[k] * inner.size;
     }
-    if (merges) inner.size *= loops.back().size, loops.back() = inner;
-    else loops.push_back(inner);
+    if (merges)
+      inner.size *= loops.back().size, loops.back() = inner;
+    else
+      loops.push_back(inner);
   }
   if (loops.empty()) {
     loops.push_back({1, {}});

@@ -47,7 +47,8 @@ Candidate make_timestep_embedding(const graph::op::TimestepEmbedding& op, const 
   return std::make_unique<TimestepEmbeddingKernel>(op, node);
 }
 
-constexpr KernelEntry<graph::op::TimestepEmbedding> kTimestepEmbedding[] = {{"scalar", make_timestep_embedding}};
+constexpr KernelEntry<graph::op::TimestepEmbedding> kTimestepEmbedding[] = {
+    {"scalar", make_timestep_embedding}};
 
 }  // namespace
 

@@ -15,8 +15,7 @@ namespace perfuse::cpu::HWY_NAMESPACE {
 namespace {
 
 // x · sigmoid(2√(2/π) · (x + 0.044715 x³)), which is the tanh form.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V gelu_tanh(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V gelu_tanh(D d, V x) {
   const V cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 1.59576912f * 0.044715f), hn::Set(d, 1.59576912f));
   return times_sigmoid_f32(d, x, hn::Mul(x, cubic));
 }
@@ -49,7 +48,8 @@ void unary_f32(graph::op::UnaryKind kind, const float* x, std::size_t count, flo
 void affine_f32(float scale, float offset, const float* x, std::size_t count, float* y) {
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
-  map_f32(x, count, y, [=](D d, V v) HWY_ATTR { return hn::MulAdd(v, hn::Set(d, scale), hn::Set(d, offset)); });
+  map_f32(x, count, y,
+          [=](D d, V v) HWY_ATTR { return hn::MulAdd(v, hn::Set(d, scale), hn::Set(d, offset)); });
 }
 
 void clamp_f32(float least, float most, const float* x, std::size_t count, float* y) {
@@ -76,8 +76,7 @@ namespace {
 std::size_t size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 // One operand, element by element; Core is op(const float* x, std::int64_t count, float* y).
-template <class Core>
-class MapKernel final : public Kernel {
+template <class Core> class MapKernel final : public Kernel {
  public:
   MapKernel(const graph::ValueType& type, std::int64_t grain, Core core)
       : dtype_(type.dtype), count_(type.numel()), grain_(grain), core_(std::move(core)) {}
@@ -91,9 +90,9 @@ class MapKernel final : public Kernel {
   Core core_;
 };
 
-template <class Core>
-Candidate map_kernel(const NodeInfo& node, std::int64_t grain, Core core) {
-  if (!is_graph_float(node.result.dtype)) return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
+template <class Core> Candidate map_kernel(const NodeInfo& node, std::int64_t grain, Core core) {
+  if (!is_graph_float(node.result.dtype))
+    return fmt::format("{}: takes f32, bf16, f16", to_string(node.result));
   return std::make_unique<MapKernel<Core>>(node.result, grain, std::move(core));
 }
 

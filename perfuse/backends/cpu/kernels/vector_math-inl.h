@@ -21,8 +21,7 @@ namespace perfuse::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // c0 + x·(c1 + x·(c2 + …)).
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V polynomial(D d, V /*x*/, float c) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V polynomial(D d, V /*x*/, float c) {
   return hn::Set(d, c);
 }
 template <class D, class V = hn::Vec<D>, class... Rest>
@@ -31,16 +30,14 @@ HWY_INLINE V polynomial(D d, V x, float c, Rest... rest) {
 }
 
 // 2^k for −126 ≤ k ≤ 127.
-template <class D, class VI>
-HWY_INLINE hn::Vec<D> power_of_two(D d, VI k) {
+template <class D, class VI> HWY_INLINE hn::Vec<D> power_of_two(D d, VI k) {
   const hn::RebindToSigned<D> di;
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(k, hn::Set(di, 127))));
 }
 
 // exp(x) = 2^k · exp(r), |r| ≤ ln2 / 2 (polynomial: 3.5e-9). The power in two halves, so that subnormal results
 // and those just below overflow are right.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_f32(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V exp_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
   const V clamped = hn::Min(hn::Max(x, hn::Set(d, -104.0f)), hn::Set(d, 89.0f));
   const V k = hn::Round(hn::Mul(clamped, hn::Set(d, 1.44269504f)));
@@ -56,21 +53,18 @@ HWY_INLINE V exp_f32(D d, V x) {
 }
 
 // 1 / (1 + exp(−x))
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V sigmoid_f32(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V sigmoid_f32(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   return hn::Div(one, hn::Add(one, exp_f32(d, hn::Neg(x))));
 }
 
 // x · sigmoid(y)
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V times_sigmoid_f32(D d, V x, V y) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V times_sigmoid_f32(D d, V x, V y) {
   return hn::Div(x, hn::Add(hn::Set(d, 1.0f), exp_f32(d, hn::Neg(y))));
 }
 
 // |x| < 0.6: x + x³ · polynomial(x²) (3e-9); else 1 − 2 / (exp(2|x|) + 1) with x's sign.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V tanh_f32(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V tanh_f32(D d, V x) {
   const V square = hn::Mul(x, x);
   const V tail = polynomial(d, square, -0.333333074867f, 0.133321474873f, -0.0538010331169f, 0.0208495897271f,
                             -0.00595367839719f);
@@ -81,30 +75,30 @@ HWY_INLINE V tanh_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.6f)), small, hn::CopySign(large, x));
 }
 
-// erfc(z), z ≥ 0, as exp(−z²) · polynomial(q) / (1 + 2z), q = (z − 2) / (z + 2) (1.8e-8). The rounding of z² is
-// put back to first order where the target has fused multiply-add: it would cost z² units of the last place.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V erfc_of_positive_f32(D d, V z) {
-  const V one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
-  const V least = hn::Min(z, hn::Set(d, 11.0f));  // erfc(11) is 0 in f32
+// The normal distribution's 1 − Φ(x) = erfc(x/√2) / 2 for x ≥ 0, as exp(−x²/2) · polynomial(q) / (2 + 4z) with
+// z = x/√2, q = (z − 2) / (z + 2) (1.8e-8). The rounding of x², which would cost x²/2 units of the last place, is put
+// back to first order where the target has fused multiply-add.
+template <class D, class V = hn::Vec<D>> HWY_INLINE V normal_tail_f32(D d, V x) {
+  const V two = hn::Set(d, 2.0f), half = hn::Set(d, 0.5f);
+  const V least = hn::Min(x, hn::Set(d, 15.5f));  // there the tail is 0 in f32
   const V square = hn::Mul(least, least);
-  const V lost = hn::MulSub(least, least, square);
-  const V above = hn::Add(least, two), slope = hn::MulAdd(least, two, one);
-  const V inverse = hn::Div(one, hn::Mul(above, slope));
-  const V q = hn::Mul(hn::Mul(hn::Sub(least, two), slope), inverse);
+  const V lost = hn::Mul(half, hn::MulSub(least, least, square));
+  const V z = hn::Mul(least, hn::Set(d, 0.707106781f));
+  const V above = hn::Add(z, two), slope = hn::MulAdd(hn::Add(z, z), two, two);
+  const V inverse = hn::Div(hn::Set(d, 1.0f), hn::Mul(above, slope));
+  const V q = hn::Mul(hn::Mul(hn::Sub(z, two), slope), inverse);
   const V series = polynomial(d, q, 1.27697839836f, -0.0927640173568f, -0.166031765844f, 0.164056010402f,
                               -0.0542004733818f, -0.00806193984574f, 0.00861753652625f, 0.00131103806426f,
                               -0.00121330284428f, -0.000390680821863f);
-  const V power = exp_f32(d, hn::Neg(square));
+  const V power = exp_f32(d, hn::Mul(square, hn::Set(d, -0.5f)));
   const V value = hn::Mul(hn::Mul(series, hn::Mul(above, inverse)), hn::NegMulAdd(power, lost, power));
-  return hn::IfThenElse(hn::IsNaN(z), z, value);
+  return hn::IfThenElse(hn::IsNaN(x), x, value);
 }
 
-// The normal distribution's Φ(x) = erfc(−x/√2) / 2, without cancellation for negative x.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V normal_cdf_f32(D d, V x) {
-  const V half_erfc = hn::Mul(hn::Set(d, 0.5f), erfc_of_positive_f32(d, hn::Mul(hn::Abs(x), hn::Set(d, 0.707106781f))));
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), half_erfc, hn::Sub(hn::Set(d, 1.0f), half_erfc));
+// Φ(x), without cancellation for negative x.
+template <class D, class V = hn::Vec<D>> HWY_INLINE V normal_cdf_f32(D d, V x) {
+  const V tail = normal_tail_f32(d, hn::Abs(x));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
 }
 
 // `vector(d, x)` where all of |x| is in its range of argument reduction, else `scalar` lane by lane (and so NaN
@@ -117,20 +111,17 @@ HWY_INLINE V in_range_or_scalar(D d, V x, const Vector& vector, const Scalar& sc
   for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = scalar(lanes[i]);
   return hn::Load(d, lanes);
 }
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V sin_f32(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V sin_f32(D d, V x) {
   return in_range_or_scalar(
       d, x, [](D tag, V v) HWY_ATTR { return hn::Sin(tag, v); }, [](float v) { return std::sin(v); });
 }
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V cos_f32(D d, V x) {
+template <class D, class V = hn::Vec<D>> HWY_INLINE V cos_f32(D d, V x) {
   return in_range_or_scalar(
       d, x, [](D tag, V v) HWY_ATTR { return hn::Cos(tag, v); }, [](float v) { return std::cos(v); });
 }
 
 // y[i] = f(d, x[i]); y may be x.
-template <class F>
-HWY_INLINE void map_f32(const float* x, std::size_t count, float* y, const F& f) {
+template <class F> HWY_INLINE void map_f32(const float* x, std::size_t count, float* y, const F& f) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
