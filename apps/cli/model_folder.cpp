@@ -57,6 +57,7 @@ ModelFolder find_model(const std::string& wanted) {
   for (const auto& place : places)
     if (is_folder(place / path)) return {place / path, name};
   std::vector<std::string> looked;
+  looked.reserve(places.size());
   for (const auto& place : places) looked.push_back(place.string());
   fail(ErrorKind::io, "{} {}: no such folder, and no model of that name in {}", source, quote(name, 200),
        fmt::join(looked, ", "));

@@ -106,6 +106,7 @@ template <class T> void set(T& target, const std::optional<T>& value) {
 const std::vector<std::string>& request_field_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
+    result.reserve(kFields.size());
     for (const auto& field : kFields) result.emplace_back(field.name);
     return result;
   }();
