@@ -7,6 +7,7 @@
 #include "perfuse/pipelines/pixart_plan.h"
 #include "perfuse/pipelines/scheduler_runner.h"
 #include "perfuse/runtime/host_memory.h"
+#include "perfuse/tokenizers/caption_cleaning.h"
 #include "perfuse/tokenizers/text_case.h"
 
 namespace perfuse {
@@ -22,6 +23,11 @@ bool too_large_to_keep(const std::vector<Model*>& models) {
   std::uint64_t total = 0;
   for (const Model* model : models) total += model->component().weights()->total_bytes();
   return total > runtime::host_memory_limit() / kResidentFraction;
+}
+
+// A prompt as the text encoder's tokenizer gets it.
+std::string prepare_text(const CallArguments& arguments, const std::string& text) {
+  return arguments.clean_caption.value_or(true) ? clean_caption(text) : lower_and_strip(text);
 }
 
 Tensor as_i64(const std::vector<std::int32_t>& values, Shape shape) { return Tensor::from(std::move(shape), values).to(DType::i64); }
@@ -117,8 +123,8 @@ PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Model
 
 PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const Plan& plan, const Models& models, RunLog& log) const {
   std::vector<std::string> positive, negative;
-  for (const auto& prompt : a.prompt.values()) positive.push_back(lower_and_strip(prompt));
-  for (const auto& prompt : plan.negative) negative.push_back(lower_and_strip(prompt));
+  for (const auto& prompt : a.prompt.values()) positive.push_back(prepare_text(a, prompt));
+  for (const auto& prompt : plan.negative) negative.push_back(prepare_text(a, prompt));
   const TokenBatch tokens = tokenizer_.encode_batch(positive, plan.text_length);
   const TokenBatch negative_tokens = tokenizer_.encode_batch(negative, plan.text_length);
   for (std::size_t i = 0; i < tokens.truncated.size(); ++i)
@@ -173,7 +179,7 @@ PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, co
     text.negative_mask = a.negative_prompt_attention_mask.to(DType::i32).repeat_interleave(images);
   } else {  // as in diffusers: the negative prompt's own encoding, at the length of the embeddings given
     std::vector<std::string> texts;
-    for (const auto& prompt : plan.negative) texts.push_back(lower_and_strip(prompt));
+    for (const auto& prompt : plan.negative) texts.push_back(prepare_text(a, prompt));
     const TokenBatch tokens = tokenizer_.encode_batch(texts, plan.text_length);
     const Shape shape{plan.prompts, plan.text_length};
     const Tensor mask = Tensor::from(shape, tokens.mask);
@@ -297,8 +303,6 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
     if (release) model.component().release();
     else model.component().release_workspaces();
   };
-  if (a.clean_caption.value_or(false)) log.warn("clean_caption: prompts are lower-cased and trimmed; nothing else is cleaned");
-
   log.stage("text_encoder");
   const Text text = a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models) : encode_prompt(a, plan, models, log);
   text.dump(log, models, plan);
@@ -349,6 +353,7 @@ Json PixArtPipeline::settings(const CallArguments& a, const Plan& plan, const Mo
   } else {
     json["prompt_embeds"] = to_string(a.prompt_embeds.shape());
   }
+  if (!a.prompt.empty()) json["clean_caption"] = a.clean_caption.value_or(true);
   json["height"] = plan.wanted.height;
   json["width"] = plan.wanted.width;
   json["use_resolution_binning"] = a.use_resolution_binning;

@@ -63,12 +63,11 @@ constexpr std::array<DeviceTraits, kDeviceKinds> kTraits{{
      .memory_stats = true, .reset_peak_memory = false, .empty_cache = true, .synchronize = true},
 }};
 
-// Every row in its place, every column filled: a forgotten one is a null pointer, an empty name or a zero.
+// Every row in its place, every column filled: a forgotten one does not compile, is an empty name or a zero.
 constexpr bool complete() {
   for (std::size_t i = 0; i < kTraits.size(); ++i) {
     const auto& row = kTraits[i];
     if (static_cast<std::size_t>(row.kind) != i || row.name.empty() || row.vendor.empty() || row.backend.empty()) return false;
-    if (row.package_installed == nullptr || row.device_present == nullptr || row.device_count == nullptr) return false;
     if (row.attention_query_chunk <= 0 || row.attention_key_chunk <= 0 || !(row.eager || row.compiled)) return false;
     for (std::size_t t = 0; t < row.types.size(); ++t)
       if (static_cast<std::size_t>(row.types[t].type) != t) return false;

@@ -31,9 +31,10 @@ struct DeviceTraits {
   std::string_view name;
   std::string_view vendor;        // for people
   std::string_view backend;       // "cpu", "pjrt", "neuron"
-  Presence (*package_installed)();  // the vendor's runtime software
-  Presence (*device_present)();     // a device that this process could open
-  int (*device_count)();
+  // References: a row that leaves one out does not compile.
+  Presence (&package_installed)();  // the vendor's runtime software
+  Presence (&device_present)();     // a device that this process could open
+  int (&device_count)();
   std::array<TypeRule, 8> types;  // by DType; i64 and f64 never reach a device
   RandomSource random;
   DType default_dtype;

@@ -1,0 +1,16 @@
+// The cleaning that PixArt's captions went through in training, and so prompts too (clean_caption).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace perfuse {
+
+// Lower case, and without what captions of web pictures drag along: links, tags, entities, file names, article
+// numbers, repeated or odd punctuation, Chinese characters. Applied twice, as diffusers does, so that what the first
+// round uncovers goes too. Named entities are those of HTML 4; text decoded with the wrong character set ("schÃ¶n")
+// stays as it is.
+// Error(usage) for text that is not UTF-8 or that takes too long (hostile repetitions).
+[[nodiscard]] std::string clean_caption(std::string_view text);
+
+}  // namespace perfuse
