@@ -8,11 +8,13 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/cli/commands.h"
 #include "apps/cli/option_parser.h"
 #include "apps/cli/standard_streams.h"
+#include "apps/cli/wait_policy.h"
 #include "perfuse/core/error.h"
 #include "perfuse/version.h"
 
@@ -56,6 +58,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "generate") perfuse::cli::settle_wait_policy(argv);
   try {
     return run(argc, argv);
   } catch (const perfuse::Error& error) {
