@@ -12,7 +12,8 @@ enum class Bias { none, per_key, full };
 
 void attention(benchmark::State& state, DType type, Bias bias) {
   const auto queries = state.range(0), keys = state.range(1), heads = state.range(2), depth = state.range(3);
-  std::vector<Tensor> operands{random_tensor(type, {1, queries, heads, depth}, 1), random_tensor(type, {1, keys, heads, depth}, 2),
+  std::vector<Tensor> operands{random_tensor(type, {1, queries, heads, depth}, 1),
+                               random_tensor(type, {1, keys, heads, depth}, 2),
                                random_tensor(type, {1, keys, heads, depth}, 3)};
   if (bias == Bias::per_key) operands.push_back(random_tensor(type, {1, 1, 1, keys}, 4));
   if (bias == Bias::full) operands.push_back(random_tensor(type, {1, heads, queries, keys}, 4));
@@ -24,9 +25,15 @@ void attention(benchmark::State& state, DType type, Bias bias) {
 
 void shapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"S", "T", "H", "D"})->UseManualTime()->Unit(benchmark::kMillisecond);
-  for (const auto& [queries, keys, heads, depth] :
-       {std::array<std::int64_t, 4>{64, 64, 8, 32}, {77, 77, 12, 64}, {300, 300, 64, 64}, {1024, 1024, 16, 72}, {1024, 300, 16, 72},
-        {4096, 77, 10, 64}, {4096, 4096, 10, 64}, {2048, 2048, 8, 128}, {1024, 1024, 1, 512}})
+  for (const auto& [queries, keys, heads, depth] : {std::array<std::int64_t, 4>{64, 64, 8, 32},
+                                                    {77, 77, 12, 64},
+                                                    {300, 300, 64, 64},
+                                                    {1024, 1024, 16, 72},
+                                                    {1024, 300, 16, 72},
+                                                    {4096, 77, 10, 64},
+                                                    {4096, 4096, 10, 64},
+                                                    {2048, 2048, 8, 128},
+                                                    {1024, 1024, 1, 512}})
     benchmark->Args({queries, keys, heads, depth});
 }
 

@@ -10,7 +10,8 @@ using cpu::test::random_tensor;
 
 void linear(benchmark::State& state, DType x, DType weight, const char* kernel) {
   const auto m = state.range(0), k = state.range(1), n = state.range(2);
-  Bench bench(graph::op::Linear{}, {random_tensor(x, {m, k}, 1), random_tensor(weight, {n, k}, 2), random_tensor(weight, {n}, 3)},
+  Bench bench(graph::op::Linear{},
+              {random_tensor(x, {m, k}, 1), random_tensor(weight, {n, k}, 2), random_tensor(weight, {n}, 3)},
               1, kernel);
   if (bench.kernel() == nullptr) return state.SkipWithError(bench.refusal().c_str());
   state.SetLabel(std::string(bench.name()));
@@ -19,8 +20,14 @@ void linear(benchmark::State& state, DType x, DType weight, const char* kernel) 
 
 void shapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"M", "K", "N"})->UseManualTime()->Unit(benchmark::kMillisecond);
-  for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{2, 1152, 6912}, {64, 1152, 1152}, {128, 1152, 1152}, {300, 4096, 10240},
-                                {1024, 1152, 1152}, {1024, 1152, 4608}, {4096, 1152, 1152}, {4096, 640, 5120}})
+  for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{2, 1152, 6912},
+                                {64, 1152, 1152},
+                                {128, 1152, 1152},
+                                {300, 4096, 10240},
+                                {1024, 1152, 1152},
+                                {1024, 1152, 4608},
+                                {4096, 1152, 1152},
+                                {4096, 640, 5120}})
     benchmark->Args({m, k, n});
 }
 

@@ -18,9 +18,11 @@ std::string setting(const char* name, const std::string& fallback) {
 }
 
 void picture(benchmark::State& state) {
-  const auto pipe = AutoPipelineForText2Image::from_pretrained(setting("PERFUSE_MODEL", PERFUSE_SOURCE_DIR "/models/emoji-pixart"),
-                                                               {.dtype = static_cast<DType>(state.range(0))});
-  CallArguments arguments{.prompt = "a red apple", .num_inference_steps = std::stoi(setting("PERFUSE_STEPS", "20")), .seed = 0};
+  const auto pipe = AutoPipelineForText2Image::from_pretrained(
+      setting("PERFUSE_MODEL", PERFUSE_SOURCE_DIR "/models/emoji-pixart"),
+      {.dtype = static_cast<DType>(state.range(0))});
+  CallArguments arguments{
+      .prompt = "a red apple", .num_inference_steps = std::stoi(setting("PERFUSE_STEPS", "20")), .seed = 0};
   if (const auto size = setting("PERFUSE_SIZE", ""); !size.empty()) {
     arguments.height = arguments.width = std::stoll(size);
     arguments.use_resolution_binning = false;
@@ -34,7 +36,12 @@ void picture(benchmark::State& state) {
   state.counters["executables"] = static_cast<double>(pipe.executables_compiled());
 }
 
-BENCHMARK(picture)->ArgName("dtype")->Arg(static_cast<int>(DType::f32))->Arg(static_cast<int>(DType::bf16))->Unit(benchmark::kSecond)->UseRealTime();
+BENCHMARK(picture)
+    ->ArgName("dtype")
+    ->Arg(static_cast<int>(DType::f32))
+    ->Arg(static_cast<int>(DType::bf16))
+    ->Unit(benchmark::kSecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace perfuse

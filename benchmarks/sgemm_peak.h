@@ -28,8 +28,7 @@ inline double sgemm_peak(int tries = 3) {
 
 // Runs `f` as the benchmark; `flop` is the work of one call. Time is the wall's, as all threads work.
 // of_sgemm compares the fastest call with sgemm's fastest, before and after.
-template <class F>
-void measure(benchmark::State& state, double flop, const F& f) {
+template <class F> void measure(benchmark::State& state, double flop, const F& f) {
   double peak = sgemm_peak();
   double best = 0;
   f();

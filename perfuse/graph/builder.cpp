@@ -25,7 +25,8 @@ std::vector<bool> needed_nodes(const Graph& graph) {
 
 }  // namespace
 
-Builder::Builder(std::string name, const WeightFiles* weights, DType compute) : weights_(weights), compute_(compute) {
+Builder::Builder(std::string name, const WeightFiles* weights, DType compute)
+    : weights_(weights), compute_(compute) {
   graph_.name = std::move(name);
 }
 
@@ -84,7 +85,8 @@ Value Builder::parameter(std::string_view name, const Shape& shape, Recipe recip
   const std::string full = qualified(name);
   const auto [place, is_new] = parameter_values_.try_emplace(full, -1);
   if (!is_new) return {place->second};
-  if (weights_ == nullptr) fail(ErrorKind::usage, "{}: parameter {} in a program without weights", graph_.name, full);
+  if (weights_ == nullptr)
+    fail(ErrorKind::usage, "{}: parameter {} in a program without weights", graph_.name, full);
   const DType stored = check(recipe, *weights_, problems_);
   const Value value = new_value({compute_ == DType::f32 ? stored : compute_, shape});
   place->second = value.id;
@@ -135,20 +137,25 @@ Value Builder::layer_norm(Value x, double eps, Value weight, Value bias) {
 Value Builder::rms_norm(Value x, Value weight, double eps) { return add_node(op::RmsNorm{eps}, {x, weight}); }
 
 Value Builder::attention(Value q, Value k, Value v, Value bias, double scale, bool causal) {
-  return add_node(op::Attention{scale, causal}, bias.valid() ? std::vector{q, k, v, bias} : std::vector{q, k, v});
+  return add_node(op::Attention{scale, causal},
+                  bias.valid() ? std::vector{q, k, v, bias} : std::vector{q, k, v});
 }
 
 Value Builder::unary(op::UnaryKind kind, Value x) { return add_node(op::Unary{kind}, {x}); }
 Value Builder::add(Value a, Value b) { return add_node(op::Binary{op::BinaryKind::add}, {a, b}); }
 Value Builder::sub(Value a, Value b) { return add_node(op::Binary{op::BinaryKind::sub}, {a, b}); }
 Value Builder::mul(Value a, Value b) { return add_node(op::Binary{op::BinaryKind::mul}, {a, b}); }
-Value Builder::affine(Value x, double scale, double offset) { return add_node(op::Affine{scale, offset}, {x}); }
+Value Builder::affine(Value x, double scale, double offset) {
+  return add_node(op::Affine{scale, offset}, {x});
+}
 
 Value Builder::reshape(Value x, Shape shape) {
   return this->shape(x) == shape ? x : add_node(op::Reshape{std::move(shape)}, {x});
 }
 
-Value Builder::transpose(Value x, std::vector<int> axes) { return add_node(op::Transpose{std::move(axes)}, {x}); }
+Value Builder::transpose(Value x, std::vector<int> axes) {
+  return add_node(op::Transpose{std::move(axes)}, {x});
+}
 
 Value Builder::concat(const std::vector<Value>& parts, int axis) {
   return parts.size() == 1 ? parts[0] : add_node(op::Concat{axis}, parts);
@@ -172,7 +179,9 @@ Value Builder::convert(Value x, DType dtype) {
   return type(x).dtype == dtype ? x : add_node(op::Convert{dtype}, {x});
 }
 
-Value Builder::timestep_embedding(Value t, op::TimestepEmbedding attributes) { return add_node(attributes, {t}); }
+Value Builder::timestep_embedding(Value t, op::TimestepEmbedding attributes) {
+  return add_node(attributes, {t});
+}
 
 Value Builder::linear_combination(Value coefficients, const std::vector<Value>& terms, DType dtype) {
   std::vector<Value> operands{coefficients};
@@ -185,10 +194,12 @@ Graph Builder::finish() {
     // All of them: a wrong checkpoint is recognised by the pattern. A few hundred lines would hide it.
     constexpr std::size_t kMost = 20;
     std::string text;
-    for (std::size_t i = 0; i < problems_.size() && i < kMost; ++i) text += (i == 0 ? "" : "; ") + problems_[i];
+    for (std::size_t i = 0; i < problems_.size() && i < kMost; ++i)
+      text += (i == 0 ? "" : "; ") + problems_[i];
     if (problems_.size() > kMost) text += fmt::format("; and {} more", problems_.size() - kMost);
-    fail(ErrorKind::model, "{}: {} weight{} do{} not fit {}: {}", weights_->folder().string(), problems_.size(),
-         problems_.size() == 1 ? "" : "s", problems_.size() == 1 ? "es" : "", graph_.name, text);
+    fail(ErrorKind::model, "{}: {} weight{} do{} not fit {}: {}", weights_->folder().string(),
+         problems_.size(), problems_.size() == 1 ? "" : "s", problems_.size() == 1 ? "es" : "", graph_.name,
+         text);
   }
   const auto needed = needed_nodes(graph_);
   std::vector<Node> kept;

@@ -36,7 +36,8 @@ class Builder {
 
    private:
     friend class Builder;
-    Scope(Builder& builder, std::size_t path_length, int block) : builder_(builder), path_length_(path_length), block_(block) {}
+    Scope(Builder& builder, std::size_t path_length, int block)
+        : builder_(builder), path_length_(path_length), block_(block) {}
     Builder& builder_;
     std::size_t path_length_;
     int block_;

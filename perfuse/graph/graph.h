@@ -42,7 +42,7 @@ struct Graph {
   std::vector<Parameter> parameters;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  std::vector<std::string> block_names;          // by Node::block
+  std::vector<std::string> block_names;           // by Node::block
   std::map<std::string, ValueId> module_outputs;  // what can be tapped, by module path
 
   [[nodiscard]] const ValueType& type(ValueId value) const { return types[static_cast<std::size_t>(value)]; }

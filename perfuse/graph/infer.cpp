@@ -84,7 +84,8 @@ ValueType rule(const op::GroupNorm& o, const Rule& r) {
   r.count(3, 3);
   r.floating(0);
   const auto& x = r.operands[0];
-  r.check(x.rank() >= 2 && o.groups >= 1 && x.shape.back() % o.groups == 0, "x[N, …, C], C a multiple of groups");
+  r.check(x.rank() >= 2 && o.groups >= 1 && x.shape.back() % o.groups == 0,
+          "x[N, …, C], C a multiple of groups");
   r.vector_of(1, x.shape.back()), r.vector_of(2, x.shape.back());
   return x;
 }
@@ -111,8 +112,10 @@ ValueType rule(const op::Attention&, const Rule& r) {
   const auto& q = r.operands[0];
   const auto& k = r.operands[1];
   const auto& v = r.operands[2];
-  r.check(is_floating(q.dtype) && k.dtype == q.dtype && v.dtype == q.dtype, "q, k and v of one floating type");
-  r.check(q.rank() == 4 && k.rank() == 4 && v.shape == k.shape && q.shape[0] == k.shape[0] && q.shape[3] == k.shape[3],
+  r.check(is_floating(q.dtype) && k.dtype == q.dtype && v.dtype == q.dtype,
+          "q, k and v of one floating type");
+  r.check(q.rank() == 4 && k.rank() == 4 && v.shape == k.shape && q.shape[0] == k.shape[0] &&
+              q.shape[3] == k.shape[3],
           "q[B, S, H, D], k[B, T, G, D], v[B, T, G, D]");
   r.check(k.shape[2] >= 1 && q.shape[2] % k.shape[2] == 0, "heads of q a multiple of those of k");
   if (r.operands.size() == 4) {
@@ -172,7 +175,8 @@ ValueType rule(const op::Transpose& o, const Rule& r) {
   auto sorted = o.axes;
   std::sort(sorted.begin(), sorted.end());
   bool permutation = static_cast<int>(sorted.size()) == x.rank();
-  for (std::size_t i = 0; i < sorted.size(); ++i) permutation = permutation && sorted[i] == static_cast<int>(i);
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    permutation = permutation && sorted[i] == static_cast<int>(i);
   r.check(permutation, "axes that name each dimension once");
   ValueType result{x.dtype, {}};
   for (const int axis : o.axes) result.shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
@@ -205,7 +209,8 @@ ValueType rule(const op::Slice& o, const Rule& r) {
 
 ValueType rule(const op::Broadcast& o, const Rule& r) {
   r.count(1, 1);
-  r.check(broadcast_shapes(r.operands[0].shape, o.shape) == o.shape, "a shape that broadcasts to the attribute");
+  r.check(broadcast_shapes(r.operands[0].shape, o.shape) == o.shape,
+          "a shape that broadcasts to the attribute");
   return {r.operands[0].dtype, o.shape};
 }
 
@@ -242,7 +247,8 @@ ValueType rule(const op::TimestepEmbedding& o, const Rule& r) {
 ValueType rule(const op::LinearCombination& o, const Rule& r) {
   r.check(r.operands.size() >= 2, "coefficients and at least one term");
   r.vector_of(0, static_cast<std::int64_t>(r.operands.size()) - 1);
-  r.check(r.operands[0].dtype == DType::f32 && is_floating(o.dtype), "f32 coefficients and a floating result");
+  r.check(r.operands[0].dtype == DType::f32 && is_floating(o.dtype),
+          "f32 coefficients and a floating result");
   for (std::size_t i = 1; i < r.operands.size(); ++i) {
     r.floating(i);
     r.check(r.operands[i].shape == r.operands[1].shape, "terms of one shape");

@@ -24,16 +24,18 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
   for (const auto i : order) {
     std::size_t offset = 0;
     for (const auto other : placed) {
-      const bool together = lifetimes[other].first <= lifetimes[i].last && lifetimes[i].first <= lifetimes[other].last;
+      const bool together =
+          lifetimes[other].first <= lifetimes[i].last && lifetimes[i].first <= lifetimes[other].last;
       if (!together) continue;
       if (offset + aligned(lifetimes[i].bytes) <= plan.offsets[other]) break;  // fits in the gap before it
       offset = std::max(offset, plan.offsets[other] + aligned(lifetimes[other].bytes));
     }
     plan.offsets[i] = offset;
     plan.total = std::max(plan.total, offset + aligned(lifetimes[i].bytes));
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](std::size_t a, std::size_t b) { return plan.offsets[a] < plan.offsets[b]; }),
+        i);
   }
   return plan;
 }

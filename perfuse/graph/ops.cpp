@@ -9,8 +9,7 @@ namespace {
 struct AttributePrinter {
   std::string text;
 
-  template <class T>
-  void operator()(std::string_view name, const T& value) {
+  template <class T> void operator()(std::string_view name, const T& value) {
     if (!text.empty()) text += ", ";
     text += name;
     text += '=';

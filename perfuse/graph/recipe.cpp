@@ -39,12 +39,13 @@ DType check(const Recipe& recipe, const WeightFiles& weights, std::vector<std::s
       continue;
     }
     const auto info = weights.find(*key);
-    const bool same = info->shape == source.shape ||
-                      (recipe.reshape && numel(info->shape) == numel(source.shape));
+    const bool same =
+        info->shape == source.shape || (recipe.reshape && numel(info->shape) == numel(source.shape));
     if (!same)
       problems.push_back(fmt::format("{} has shape {}, expected {}", *key, perfuse::to_string(info->shape),
                                      perfuse::to_string(source.shape)));
-    if (info->dtype != DType::f32 && info->dtype != DType::bf16 && info->dtype != DType::f16 && info->dtype != DType::f64)
+    if (info->dtype != DType::f32 && info->dtype != DType::bf16 && info->dtype != DType::f16 &&
+        info->dtype != DType::f64)
       problems.push_back(fmt::format("{} is {}, expected f32, bf16 or f16", *key, to_string(info->dtype)));
     common = common && *common != info->dtype ? DType::f32 : info->dtype;
   }

@@ -34,9 +34,11 @@ struct Recipe {
 
 // Looks a recipe's sources up. Appends to `problems` a line for each that is absent, has another shape
 // or a type that weights don't have; returns the type that the files hold (f32 where they differ).
-[[nodiscard]] DType check(const Recipe& recipe, const WeightFiles& weights, std::vector<std::string>& problems);
+[[nodiscard]] DType check(const Recipe& recipe, const WeightFiles& weights,
+                          std::vector<std::string>& problems);
 
 // Carries a recipe out, giving `shape` and `dtype`. check() has passed.
-[[nodiscard]] Tensor materialize(const Recipe& recipe, const WeightFiles& weights, const Shape& shape, DType dtype);
+[[nodiscard]] Tensor materialize(const Recipe& recipe, const WeightFiles& weights, const Shape& shape,
+                                 DType dtype);
 
 }  // namespace perfuse::graph

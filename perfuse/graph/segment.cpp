@@ -12,8 +12,8 @@ constexpr ValueId kUnused = -1;
 
 // Where the values of the whole graph come from and who needs them last.
 struct ValueUse {
-  std::vector<int> parameter;       // index of the parameter, or −1
-  std::vector<int> last_use;        // index of the last node that reads it; the number of nodes for outputs
+  std::vector<int> parameter;  // index of the parameter, or −1
+  std::vector<int> last_use;   // index of the last node that reads it; the number of nodes for outputs
 };
 
 ValueUse uses_of(const Graph& graph) {
@@ -21,7 +21,8 @@ ValueUse uses_of(const Graph& graph) {
   for (std::size_t i = 0; i < graph.parameters.size(); ++i)
     use.parameter[static_cast<std::size_t>(graph.parameters[i].value)] = static_cast<int>(i);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (const auto operand : graph.nodes[i].operands) use.last_use[static_cast<std::size_t>(operand)] = static_cast<int>(i);
+    for (const auto operand : graph.nodes[i].operands)
+      use.last_use[static_cast<std::size_t>(operand)] = static_cast<int>(i);
   for (const auto& output : graph.outputs)
     use.last_use[static_cast<std::size_t>(output.value)] = static_cast<int>(graph.nodes.size());
   return use;

@@ -42,7 +42,8 @@ Value mid_attention(Builder& b, std::string_view name, Value x, std::int64_t gro
   const Value q = nn::split_heads(b, old_or_new_linear(b, "to_q", "query", rows), 1);
   const Value k = nn::split_heads(b, old_or_new_linear(b, "to_k", "key", rows), 1);
   const Value v = nn::split_heads(b, old_or_new_linear(b, "to_v", "value", rows), 1);
-  const Value mixed = nn::merge_heads(b, b.attention(q, k, v, {}, 1.0 / std::sqrt(static_cast<double>(channels))));
+  const Value mixed =
+      nn::merge_heads(b, b.attention(q, k, v, {}, 1.0 / std::sqrt(static_cast<double>(channels))));
   const Value out = old_or_new_linear(b, "to_out.0", "proj_attn", mixed);
   return b.module_output(b.add(b.reshape(out, b.shape(x)), x));
 }
@@ -104,25 +105,32 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   c.sample_size = config.integer("sample_size", 1, 65536, 32);
   c.block_out_channels = config.integers("block_out_channels", 1, 65536, std::vector<std::int64_t>{64});
   if (c.block_out_channels.empty() || c.block_out_channels.size() > 8)
-    config.fail_field("block_out_channels", fmt::format("has {} entries, expected 1 to 8", c.block_out_channels.size()));
+    config.fail_field("block_out_channels",
+                      fmt::format("has {} entries, expected 1 to 8", c.block_out_channels.size()));
   for (const auto channels : c.block_out_channels)
     if (channels % c.norm_num_groups != 0)
-      config.fail_field("block_out_channels", fmt::format("{} is not a multiple of norm_num_groups, {}", channels, c.norm_num_groups));
+      config.fail_field("block_out_channels", fmt::format("{} is not a multiple of norm_num_groups, {}",
+                                                          channels, c.norm_num_groups));
   c.use_quant_conv = config.boolean("use_quant_conv", true);
   c.use_post_quant_conv = config.boolean("use_post_quant_conv", true);
   c.mid_block_add_attention = config.boolean("mid_block_add_attention", true);
   c.force_upcast = config.boolean("force_upcast", true);
   c.scaling_factor = config.number("scaling_factor", 0.18215);
-  if (c.scaling_factor == 0.0) config.fail_field("scaling_factor", "is 0, expected a number that latents can be divided by");
+  if (c.scaling_factor == 0.0)
+    config.fail_field("scaling_factor", "is 0, expected a number that latents can be divided by");
   if (config.has("shift_factor")) c.shift_factor = config.number("shift_factor");
   c.activation = nn::activation(config.string("act_fn", "silu"), config.origin() + ": act_fn");
 
   const auto check_types = [&](std::string_view key, std::string_view known) {
-    const auto types = config.strings(key, std::vector<std::string>(c.block_out_channels.size(), std::string(known)));
+    const auto types =
+        config.strings(key, std::vector<std::string>(c.block_out_channels.size(), std::string(known)));
     if (types.size() != c.block_out_channels.size())
-      config.fail_field(key, fmt::format("has {} entries, block_out_channels {}", types.size(), c.block_out_channels.size()));
+      config.fail_field(key, fmt::format("has {} entries, block_out_channels {}", types.size(),
+                                         c.block_out_channels.size()));
     for (const auto& type : types)
-      if (type != known) fail(ErrorKind::unsupported, "{}: {}: block type \"{}\"; AutoencoderKL knows {}", config.origin(), key, type, known);
+      if (type != known)
+        fail(ErrorKind::unsupported, "{}: {}: block type \"{}\"; AutoencoderKL knows {}", config.origin(),
+             key, type, known);
   };
   check_types("down_block_types", "DownEncoderBlock2D");
   check_types("up_block_types", "UpDecoderBlock2D");
@@ -143,24 +151,30 @@ graph::Graph AutoencoderKL::decoder_graph(std::int64_t batch, std::int64_t heigh
 graph::Graph AutoencoderKL::encoder_graph(std::int64_t batch, std::int64_t height, std::int64_t width) const {
   return build([&](Builder& b) {
     const auto channels = config_.latent_channels;
-    Value moments = encoder(b, config_, b.input("x", {b.compute_type(), {batch, height, width, config_.in_channels}}));
+    Value moments =
+        encoder(b, config_, b.input("x", {b.compute_type(), {batch, height, width, config_.in_channels}}));
     if (config_.use_quant_conv) moments = nn::conv2d(b, "quant_conv", moments, 2 * channels, 1);
-    const Value logvar = b.add_node(graph::op::Clamp{-30.0, 20.0}, {b.slice(moments, 3, channels, 2 * channels)});
+    const Value logvar =
+        b.add_node(graph::op::Clamp{-30.0, 20.0}, {b.slice(moments, 3, channels, 2 * channels)});
     b.output("mean", b.slice(moments, 3, 0, channels));
     b.output("logvar", logvar);
     b.output("std", b.unary(graph::op::UnaryKind::exp, b.affine(logvar, 0.5, 0.0)));
   });
 }
 
-runtime::NamedBuffers AutoencoderKL::decode(const runtime::BufferPtr& latents, const runtime::RunOptions& options) const {
+runtime::NamedBuffers AutoencoderKL::decode(const runtime::BufferPtr& latents,
+                                            const runtime::RunOptions& options) const {
   const auto& shape = latents->type().shape;
-  const auto module = component_->module("decode " + to_string(shape), options.taps, [&] { return decoder_graph(shape[0], shape[1], shape[2]); });
+  const auto module = component_->module("decode " + to_string(shape), options.taps,
+                                         [&] { return decoder_graph(shape[0], shape[1], shape[2]); });
   return module->run({{"z", latents}}, options.stop);
 }
 
-runtime::NamedBuffers AutoencoderKL::encode(const runtime::BufferPtr& images, const runtime::RunOptions& options) const {
+runtime::NamedBuffers AutoencoderKL::encode(const runtime::BufferPtr& images,
+                                            const runtime::RunOptions& options) const {
   const auto& shape = images->type().shape;
-  const auto module = component_->module("encode " + to_string(shape), options.taps, [&] { return encoder_graph(shape[0], shape[1], shape[2]); });
+  const auto module = component_->module("encode " + to_string(shape), options.taps,
+                                         [&] { return encoder_graph(shape[0], shape[1], shape[2]); });
   return module->run({{"x", images}}, options.stop);
 }
 

@@ -31,8 +31,10 @@ class AutoencoderKL : public Model {
   [[nodiscard]] graph::Graph encoder_graph(std::int64_t batch, std::int64_t height, std::int64_t width) const;
 
   // `latents` NHWC, already divided by scaling_factor.
-  [[nodiscard]] runtime::NamedBuffers decode(const runtime::BufferPtr& latents, const runtime::RunOptions& options = {}) const;
-  [[nodiscard]] runtime::NamedBuffers encode(const runtime::BufferPtr& images, const runtime::RunOptions& options = {}) const;
+  [[nodiscard]] runtime::NamedBuffers decode(const runtime::BufferPtr& latents,
+                                             const runtime::RunOptions& options = {}) const;
+  [[nodiscard]] runtime::NamedBuffers encode(const runtime::BufferPtr& images,
+                                             const runtime::RunOptions& options = {}) const;
 
  private:
   AutoencoderKLConfig config_;

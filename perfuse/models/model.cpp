@@ -10,7 +10,8 @@ Model::Model(const std::filesystem::path& folder, const ModelOptions& options) :
   component_options.dtype = options.dtype;
   component_options.granularity = options.granularity;
   component_options.mesh.devices = {options.context->device()};
-  component_ = std::make_shared<runtime::Component>(folder.filename().string(), std::move(weights), options.context, component_options);
+  component_ = std::make_shared<runtime::Component>(folder.filename().string(), std::move(weights),
+                                                    options.context, component_options);
 }
 
 graph::Graph Model::build(const std::function<void(graph::Builder&)>& body) const {

@@ -17,7 +17,8 @@ constexpr std::int64_t kTimestepSinusoids = 256;
 constexpr float kMaskedScore = -10000.0f;
 
 // The `count` rows of a scale_shift_table plus a conditioning [B, count · C] (or [B, 1 · C] for all rows): each as [B, 1, C].
-std::vector<Value> shifts_and_scales(Builder& b, std::int64_t count, std::int64_t channels, Value conditioning) {
+std::vector<Value> shifts_and_scales(Builder& b, std::int64_t count, std::int64_t channels,
+                                     Value conditioning) {
   const auto batch = b.dim(conditioning, 0);
   const auto rows = b.dim(conditioning, 1) / channels;
   const Value table = b.parameter("scale_shift_table", {count, channels});
@@ -40,11 +41,14 @@ Value patch_embed(Builder& b, const Config& c, Value latents, Value positions) {
 Value conditioning(Builder& b, const Config& c, Value timestep, Value resolution, Value aspect_ratio) {
   const auto scope = b.scope("emb");
   const auto batch = b.dim(timestep, 0);
-  Value embedded = nn::timestep_projection(b, "timestep_embedder", timestep, kTimestepSinusoids, c.inner_dim());
+  Value embedded =
+      nn::timestep_projection(b, "timestep_embedder", timestep, kTimestepSinusoids, c.inner_dim());
   if (c.use_additional_conditions) {
     const auto third = c.inner_dim() / 3;
-    const Value size = nn::timestep_projection(b, "resolution_embedder", resolution, kTimestepSinusoids, third);
-    const Value ratio = nn::timestep_projection(b, "aspect_ratio_embedder", aspect_ratio, kTimestepSinusoids, third);
+    const Value size =
+        nn::timestep_projection(b, "resolution_embedder", resolution, kTimestepSinusoids, third);
+    const Value ratio =
+        nn::timestep_projection(b, "aspect_ratio_embedder", aspect_ratio, kTimestepSinusoids, third);
     embedded = b.add(embedded, b.concat({b.reshape(size, {batch, 2 * third}), ratio}, 1));
   }
   return b.module_output(embedded);
@@ -52,7 +56,8 @@ Value conditioning(Builder& b, const Config& c, Value timestep, Value resolution
 
 Value caption_projection(Builder& b, const Config& c, Value caption) {
   const auto scope = b.scope("caption_projection");
-  const Value hidden = b.unary(graph::op::UnaryKind::gelu_tanh, nn::linear(b, "linear_1", caption, c.inner_dim()));
+  const Value hidden =
+      b.unary(graph::op::UnaryKind::gelu_tanh, nn::linear(b, "linear_1", caption, c.inner_dim()));
   return b.module_output(nn::linear(b, "linear_2", hidden, c.inner_dim()));
 }
 
@@ -63,11 +68,13 @@ Value feed_forward(Builder& b, const Config& c, Value x) {
 }
 
 // BasicTransformerBlock(norm_type="ada_norm_single").
-Value transformer_block(Builder& b, const Config& c, std::string_view name, Value hidden, Value caption, Value caption_bias,
-                        Value modulation) {
+Value transformer_block(Builder& b, const Config& c, std::string_view name, Value hidden, Value caption,
+                        Value caption_bias, Value modulation) {
   const auto block = b.block(name);
-  const nn::AttentionOptions heads{c.num_attention_heads, c.attention_head_dim, c.attention_bias ? nn::Bias::yes : nn::Bias::no};
-  const auto m = shifts_and_scales(b, 6, c.inner_dim(), modulation);  // shift, scale, gate of attention; then of feed-forward
+  const nn::AttentionOptions heads{c.num_attention_heads, c.attention_head_dim,
+                                   c.attention_bias ? nn::Bias::yes : nn::Bias::no};
+  const auto m = shifts_and_scales(b, 6, c.inner_dim(),
+                                   modulation);  // shift, scale, gate of attention; then of feed-forward
   Value normed = nn::modulate(b, nn::layer_norm_plain(b, "norm1", hidden, c.norm_eps), m[0], m[1]);
   hidden = b.add(b.mul(m[2], nn::attention(b, "attn1", normed, normed, {}, heads)), hidden);
   hidden = b.add(nn::attention(b, "attn2", hidden, caption, caption_bias, heads), hidden);
@@ -98,23 +105,31 @@ Config Config::read(const ConfigReader& config) {
   c.attention_bias = config.boolean("attention_bias", true);
   c.norm_eps = config.number("norm_eps", 1e-6);
   c.use_additional_conditions = config.boolean("use_additional_conditions", c.sample_size == 128);
-  c.interpolation_scale = config.number("interpolation_scale", static_cast<double>(std::max<std::int64_t>(c.sample_size / 64, 1)));
+  c.interpolation_scale = config.number("interpolation_scale",
+                                        static_cast<double>(std::max<std::int64_t>(c.sample_size / 64, 1)));
   if (c.interpolation_scale <= 0.0) config.fail_field("interpolation_scale", "must be more than 0");
-  c.activation = nn::activation(config.string("activation_fn", "gelu-approximate"), config.origin() + ": activation_fn");
+  c.activation =
+      nn::activation(config.string("activation_fn", "gelu-approximate"), config.origin() + ": activation_fn");
   static_cast<void>(config.choice("norm_type", {"ada_norm_single"}, "ada_norm_single"));
   static_cast<void>(config.choice("attention_type", {"default"}, "default"));
   if (config.boolean("norm_elementwise_affine", false))
-    fail(ErrorKind::unsupported, "{}: norm_elementwise_affine: true; PixArt's norms have no weights of their own", config.origin());
+    fail(ErrorKind::unsupported,
+         "{}: norm_elementwise_affine: true; PixArt's norms have no weights of their own", config.origin());
   if (c.inner_dim() % 4 != 0)
-    config.fail_field("attention_head_dim", fmt::format("times num_attention_heads is {}, expected a multiple of 4", c.inner_dim()));
+    config.fail_field(
+        "attention_head_dim",
+        fmt::format("times num_attention_heads is {}, expected a multiple of 4", c.inner_dim()));
   if (c.cross_attention_dim != c.inner_dim())
-    config.fail_field("cross_attention_dim", fmt::format("is {}, expected heads × head dim, {}", c.cross_attention_dim, c.inner_dim()));
+    config.fail_field("cross_attention_dim", fmt::format("is {}, expected heads × head dim, {}",
+                                                         c.cross_attention_dim, c.inner_dim()));
   if (c.use_additional_conditions && c.inner_dim() % 3 != 0)
-    config.fail_field("use_additional_conditions", fmt::format("needs heads × head dim, {}, to be a multiple of 3", c.inner_dim()));
+    config.fail_field("use_additional_conditions",
+                      fmt::format("needs heads × head dim, {}, to be a multiple of 3", c.inner_dim()));
   return c;
 }
 
-PixArtTransformer2DModel::PixArtTransformer2DModel(const std::filesystem::path& folder, const ModelOptions& options)
+PixArtTransformer2DModel::PixArtTransformer2DModel(const std::filesystem::path& folder,
+                                                   const ModelOptions& options)
     : Model(folder, options), config_(Config::read(read_model_config(folder))) {}
 
 graph::Graph PixArtTransformer2DModel::graph(const Sizes& s) const {
@@ -127,8 +142,10 @@ graph::Graph PixArtTransformer2DModel::graph(const Sizes& s) const {
     const Value text = b.input("encoder_hidden_states", {type, {s.batch, s.text_length, c.caption_channels}});
     const Value text_bias = b.input("encoder_attention_bias", {type, {s.batch, 1, 1, s.text_length}});
     const Value positions = b.input("position_table", {type, {1, rows * columns, c.inner_dim()}});
-    const Value resolution = c.use_additional_conditions ? b.input("resolution", {DType::f32, {s.batch * 2}}) : Value{};
-    const Value aspect_ratio = c.use_additional_conditions ? b.input("aspect_ratio", {DType::f32, {s.batch}}) : Value{};
+    const Value resolution =
+        c.use_additional_conditions ? b.input("resolution", {DType::f32, {s.batch * 2}}) : Value{};
+    const Value aspect_ratio =
+        c.use_additional_conditions ? b.input("aspect_ratio", {DType::f32, {s.batch}}) : Value{};
 
     Value embedded, modulation;
     {
@@ -139,7 +156,8 @@ graph::Graph PixArtTransformer2DModel::graph(const Sizes& s) const {
     const Value caption = caption_projection(b, c, text);
     Value hidden = patch_embed(b, c, latents, positions);
     for (std::int64_t layer = 0; layer < c.num_layers; ++layer)
-      hidden = transformer_block(b, c, fmt::format("transformer_blocks.{}", layer), hidden, caption, text_bias, modulation);
+      hidden = transformer_block(b, c, fmt::format("transformer_blocks.{}", layer), hidden, caption,
+                                 text_bias, modulation);
 
     const auto last = shifts_and_scales(b, 2, c.inner_dim(), embedded);
     hidden = nn::modulate(b, nn::layer_norm_plain(b, "norm_out", hidden, 1e-6), last[0], last[1]);
@@ -156,8 +174,9 @@ runtime::NamedBuffers PixArtTransformer2DModel::prepare(const Sizes& s, const Co
   const auto keep = conditions.encoder_attention_mask.data<std::int32_t>();
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = keep[i] != 0 ? 0.0f : kMaskedScore;
 
-  const Tensor positions = nn::sincos_position_table(config_.inner_dim(), s.height / config_.patch_size, s.width / config_.patch_size,
-                                                     config_.sample_size / config_.patch_size, config_.interpolation_scale);
+  const Tensor positions = nn::sincos_position_table(
+      config_.inner_dim(), s.height / config_.patch_size, s.width / config_.patch_size,
+      config_.sample_size / config_.patch_size, config_.interpolation_scale);
   runtime::NamedBuffers inputs{{"encoder_hidden_states", conditions.encoder_hidden_states},
                                {"encoder_attention_bias", context.upload(bias.to(type))},
                                {"position_table", context.upload(positions.to(type))}};
@@ -168,8 +187,10 @@ runtime::NamedBuffers PixArtTransformer2DModel::prepare(const Sizes& s, const Co
   return inputs;
 }
 
-runtime::NamedBuffers PixArtTransformer2DModel::run(const Sizes& s, runtime::NamedBuffers prepared, runtime::BufferPtr hidden_states,
-                                                    runtime::BufferPtr timestep, const runtime::RunOptions& options) const {
+runtime::NamedBuffers PixArtTransformer2DModel::run(const Sizes& s, runtime::NamedBuffers prepared,
+                                                    runtime::BufferPtr hidden_states,
+                                                    runtime::BufferPtr timestep,
+                                                    const runtime::RunOptions& options) const {
   const auto key = fmt::format("{}x{}x{} text {}", s.batch, s.height, s.width, s.text_length);
   const auto module = component_->module(key, options.taps, [&] { return graph(s); });
   prepared["hidden_states"] = std::move(hidden_states);

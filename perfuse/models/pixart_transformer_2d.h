@@ -42,8 +42,9 @@ class PixArtTransformer2DModel : public Model {
   // Uploads them (once per picture) in the graph's form.
   [[nodiscard]] runtime::NamedBuffers prepare(const Sizes& sizes, const Conditions& conditions) const;
   // `prepared` from prepare(); timestep f32[B]. Outputs: sample and the taps.
-  [[nodiscard]] runtime::NamedBuffers run(const Sizes& sizes, runtime::NamedBuffers prepared, runtime::BufferPtr hidden_states,
-                                          runtime::BufferPtr timestep, const runtime::RunOptions& options = {}) const;
+  [[nodiscard]] runtime::NamedBuffers run(const Sizes& sizes, runtime::NamedBuffers prepared,
+                                          runtime::BufferPtr hidden_states, runtime::BufferPtr timestep,
+                                          const runtime::RunOptions& options = {}) const;
 
  private:
   PixArtTransformer2DConfig config_;

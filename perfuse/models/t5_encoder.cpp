@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
-#include <bit>
 
 #include "perfuse/core/error.h"
 #include "perfuse/nn/attention.h"
@@ -47,7 +47,8 @@ Value feed_forward(Builder& b, const T5Config& config, Value hidden) {
   const auto scope = b.scope("layer.1");
   Value x = nn::rms_norm(b, "layer_norm", hidden, config.layer_norm_epsilon);
   if (config.gated) {
-    const Value gate = b.unary(config.activation, nn::linear(b, "DenseReluDense.wi_0", x, config.d_ff, nn::Bias::no));
+    const Value gate =
+        b.unary(config.activation, nn::linear(b, "DenseReluDense.wi_0", x, config.d_ff, nn::Bias::no));
     x = b.mul(gate, nn::linear(b, "DenseReluDense.wi_1", x, config.d_ff, nn::Bias::no));
   } else {
     x = b.unary(config.activation, nn::linear(b, "DenseReluDense.wi", x, config.d_ff, nn::Bias::no));
@@ -93,7 +94,10 @@ graph::Graph T5EncoderModel::graph(std::int64_t batch, std::int64_t length) cons
     const Value buckets = b.input("position_buckets", {DType::i32, {length, length}});
 
     const Shape table{c.vocab_size, c.d_model};
-    Value hidden = b.embedding(b.parameter("shared.weight", table, graph::stored_as({"shared.weight", "encoder.embed_tokens.weight"}, table)), ids);
+    Value hidden =
+        b.embedding(b.parameter("shared.weight", table,
+                                graph::stored_as({"shared.weight", "encoder.embed_tokens.weight"}, table)),
+                    ids);
 
     const auto encoder = b.scope("encoder");
     // Every layer adds the first layer's position bias.
@@ -111,31 +115,37 @@ graph::Graph T5EncoderModel::graph(std::int64_t batch, std::int64_t length) cons
   });
 }
 
-runtime::NamedBuffers T5EncoderModel::run(const Tensor& ids, const Tensor& mask, const runtime::RunOptions& options) const {
+runtime::NamedBuffers T5EncoderModel::run(const Tensor& ids, const Tensor& mask,
+                                          const runtime::RunOptions& options) const {
   const auto batch = ids.dim(0), length = ids.dim(1);
   for (const auto id : ids.data<std::int32_t>())
     if (id < 0 || id >= config_.vocab_size)
-      fail(ErrorKind::model, "{}: token id {} is outside the vocabulary of {}; the tokenizer does not belong to this encoder",
+      fail(ErrorKind::model,
+           "{}: token id {} is outside the vocabulary of {}; the tokenizer does not belong to this encoder",
            folder_.string(), id, config_.vocab_size);
-  const auto module = component_->module(fmt::format("{}x{}", batch, length), options.taps, [&] { return graph(batch, length); });
+  const auto module = component_->module(fmt::format("{}x{}", batch, length), options.taps,
+                                         [&] { return graph(batch, length); });
 
   Tensor bias = Tensor::empty(DType::f32, {batch, 1, 1, length});
   auto values = bias.mutable_data<float>();
   const auto keep = mask.data<std::int32_t>();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = keep[i] != 0 ? 0.0f : lowest(component_->dtype());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = keep[i] != 0 ? 0.0f : lowest(component_->dtype());
 
   auto& context = component_->context();
-  return module->run({{"input_ids", context.upload(ids)},
-                      {"attention_bias", context.upload(bias.to(component_->dtype()))},
-                      {"position_buckets", context.upload(t5_position_buckets(length, config_.relative_attention_num_buckets,
-                                                                              config_.relative_attention_max_distance))}},
-                     options.stop);
+  return module->run(
+      {{"input_ids", context.upload(ids)},
+       {"attention_bias", context.upload(bias.to(component_->dtype()))},
+       {"position_buckets", context.upload(t5_position_buckets(length, config_.relative_attention_num_buckets,
+                                                               config_.relative_attention_max_distance))}},
+      options.stop);
 }
 
 Tensor t5_position_buckets(std::int64_t length, std::int64_t buckets, std::int64_t max_distance) {
   const std::int64_t half = buckets / 2, exact = half / 2;
   // The logarithm is f32 in torch, and so decides at the borders of buckets.
-  const float ratio = static_cast<float>(std::log(static_cast<double>(max_distance) / static_cast<double>(exact)));
+  const float ratio =
+      static_cast<float>(std::log(static_cast<double>(max_distance) / static_cast<double>(exact)));
   Tensor result = Tensor::empty(DType::i32, {length, length});
   auto out = result.mutable_data<std::int32_t>();
   for (std::int64_t query = 0; query < length; ++query)
@@ -143,10 +153,12 @@ Tensor t5_position_buckets(std::int64_t length, std::int64_t buckets, std::int64
       const std::int64_t distance = std::abs(key - query);
       std::int64_t bucket = distance;
       if (distance >= exact) {
-        const float position = std::log(static_cast<float>(distance) / static_cast<float>(exact)) / ratio * static_cast<float>(half - exact);
+        const float position = std::log(static_cast<float>(distance) / static_cast<float>(exact)) / ratio *
+                               static_cast<float>(half - exact);
         bucket = std::min(exact + static_cast<std::int64_t>(position), half - 1);
       }
-      out[static_cast<std::size_t>(query * length + key)] = static_cast<std::int32_t>(bucket + (key > query ? half : 0));
+      out[static_cast<std::size_t>(query * length + key)] =
+          static_cast<std::int32_t>(bucket + (key > query ? half : 0));
     }
   return result;
 }

@@ -27,7 +27,8 @@ class T5EncoderModel : public Model {
   [[nodiscard]] graph::Graph graph(std::int64_t batch, std::int64_t length) const;
 
   // ids and mask i32[B, L] (mask 1 for tokens, 0 for padding). Outputs: last_hidden_state and the taps.
-  [[nodiscard]] runtime::NamedBuffers run(const Tensor& ids, const Tensor& mask, const runtime::RunOptions& options = {}) const;
+  [[nodiscard]] runtime::NamedBuffers run(const Tensor& ids, const Tensor& mask,
+                                          const runtime::RunOptions& options = {}) const;
 
  private:
   T5Config config_;
@@ -35,6 +36,7 @@ class T5EncoderModel : public Model {
 
 // The bucket of each relative position key − query, i32[length, length]: half of the buckets for either direction,
 // of these half exact and the rest logarithmic up to max_distance.
-[[nodiscard]] Tensor t5_position_buckets(std::int64_t length, std::int64_t buckets, std::int64_t max_distance);
+[[nodiscard]] Tensor t5_position_buckets(std::int64_t length, std::int64_t buckets,
+                                         std::int64_t max_distance);
 
 }  // namespace perfuse

@@ -12,7 +12,8 @@ Value merge_heads(Builder& b, Value x) {
   return b.reshape(x, {b.dim(x, 0), b.dim(x, 1), b.dim(x, 2) * b.dim(x, 3)});
 }
 
-Value attention(Builder& b, std::string_view name, Value hidden, Value context, Value bias, const AttentionOptions& options) {
+Value attention(Builder& b, std::string_view name, Value hidden, Value context, Value bias,
+                const AttentionOptions& options) {
   const auto scope = b.scope(name);
   const auto inner = options.heads * options.head_dim;
   const Value q = split_heads(b, linear(b, "to_q", hidden, inner, options.qkv_bias), options.heads);

@@ -10,7 +10,8 @@ Value timestep_mlp(Builder& b, std::string_view name, Value x, std::int64_t chan
   return b.module_output(linear(b, "linear_2", hidden, channels));
 }
 
-Value timestep_projection(Builder& b, std::string_view name, Value t, std::int64_t sinusoids, std::int64_t channels) {
+Value timestep_projection(Builder& b, std::string_view name, Value t, std::int64_t sinusoids,
+                          std::int64_t channels) {
   const Value waves = b.timestep_embedding(t, {sinusoids, true, 0.0, 10000.0});
   return timestep_mlp(b, name, b.convert(waves, b.compute_type()), channels);
 }
@@ -19,8 +20,8 @@ Value modulate(Builder& b, Value x, Value shift, Value scale) {
   return b.add(b.mul(x, b.affine(scale, 1.0, 1.0)), shift);
 }
 
-Tensor sincos_position_table(std::int64_t channels, std::int64_t height, std::int64_t width, std::int64_t base_size,
-                             double interpolation_scale) {
+Tensor sincos_position_table(std::int64_t channels, std::int64_t height, std::int64_t width,
+                             std::int64_t base_size, double interpolation_scale) {
   const std::int64_t quarter = channels / 4;
   Tensor table = Tensor::empty(DType::f32, {1, height * width, channels});
   auto out = table.mutable_data<float>();
@@ -31,7 +32,8 @@ Tensor sincos_position_table(std::int64_t channels, std::int64_t height, std::in
   };
   std::vector<double> frequencies(static_cast<std::size_t>(quarter));
   for (std::int64_t k = 0; k < quarter; ++k)
-    frequencies[static_cast<std::size_t>(k)] = 1.0 / std::pow(10000.0, static_cast<double>(k) / static_cast<double>(quarter));
+    frequencies[static_cast<std::size_t>(k)] =
+        1.0 / std::pow(10000.0, static_cast<double>(k) / static_cast<double>(quarter));
   for (std::int64_t row = 0; row < height; ++row)
     for (std::int64_t column = 0; column < width; ++column) {
       float* at = out.data() + (row * width + column) * channels;

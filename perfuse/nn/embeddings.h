@@ -9,7 +9,8 @@ namespace perfuse::nn {
 Value timestep_mlp(Builder& b, std::string_view name, Value x, std::int64_t channels);
 
 // Sinusoids of t f32[N], converted to the compute type, through timestep_mlp.
-Value timestep_projection(Builder& b, std::string_view name, Value t, std::int64_t sinusoids, std::int64_t channels);
+Value timestep_projection(Builder& b, std::string_view name, Value t, std::int64_t sinusoids,
+                          std::int64_t channels);
 
 // x · (1 + scale) + shift, scale and shift broadcasting over positions ([B, 1, C]).
 Value modulate(Builder& b, Value x, Value shift, Value scale);

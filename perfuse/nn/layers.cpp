@@ -12,7 +12,8 @@ namespace perfuse::nn {
 Value linear(Builder& b, std::string_view name, Value x, std::int64_t out_features, Bias bias) {
   const auto scope = b.scope(name);
   const Value weight = b.parameter("weight", {out_features, b.dim(x, -1)});
-  return b.module_output(b.linear(x, weight, bias == Bias::yes ? b.parameter("bias", {out_features}) : Value{}));
+  return b.module_output(
+      b.linear(x, weight, bias == Bias::yes ? b.parameter("bias", {out_features}) : Value{}));
 }
 
 Value conv2d(Builder& b, std::string_view name, Value x, std::int64_t out_channels, std::int64_t kernel,
@@ -20,8 +21,8 @@ Value conv2d(Builder& b, std::string_view name, Value x, std::int64_t out_channe
   return conv2d_padded(b, name, x, out_channels, kernel, {stride, padding, padding, padding, padding, 1});
 }
 
-Value conv2d_padded(Builder& b, std::string_view name, Value x, std::int64_t out_channels, std::int64_t kernel,
-                    graph::op::Conv2d attributes) {
+Value conv2d_padded(Builder& b, std::string_view name, Value x, std::int64_t out_channels,
+                    std::int64_t kernel, graph::op::Conv2d attributes) {
   const auto scope = b.scope(name);
   const Shape ohwi{out_channels, kernel, kernel, b.dim(x, -1) / attributes.groups};
   const Value weight = b.parameter("weight", ohwi, graph::stored_as_oihw({b.qualified("weight")}, ohwi));
@@ -31,7 +32,8 @@ Value conv2d_padded(Builder& b, std::string_view name, Value x, std::int64_t out
 Value group_norm(Builder& b, std::string_view name, Value x, std::int64_t groups, double eps) {
   const auto scope = b.scope(name);
   const auto channels = b.dim(x, -1);
-  return b.module_output(b.group_norm(x, b.parameter("weight", {channels}), b.parameter("bias", {channels}), groups, eps));
+  return b.module_output(
+      b.group_norm(x, b.parameter("weight", {channels}), b.parameter("bias", {channels}), groups, eps));
 }
 
 Value layer_norm_plain(Builder& b, std::string_view name, Value x, double eps) {
@@ -47,8 +49,14 @@ Value rms_norm(Builder& b, std::string_view name, Value x, double eps) {
 graph::op::UnaryKind activation(std::string_view name, std::string_view where) {
   using enum graph::op::UnaryKind;
   static constexpr std::array<std::pair<std::string_view, graph::op::UnaryKind>, 8> kNames{{
-      {"silu", silu}, {"swish", silu}, {"gelu", gelu}, {"gelu_new", gelu_tanh}, {"gelu_pytorch_tanh", gelu_tanh},
-      {"gelu-approximate", gelu_tanh}, {"relu", relu}, {"quick_gelu", quick_gelu},
+      {"silu", silu},
+      {"swish", silu},
+      {"gelu", gelu},
+      {"gelu_new", gelu_tanh},
+      {"gelu_pytorch_tanh", gelu_tanh},
+      {"gelu-approximate", gelu_tanh},
+      {"relu", relu},
+      {"quick_gelu", quick_gelu},
   }};
   std::vector<std::string> known;
   for (const auto& [key, kind] : kNames) {

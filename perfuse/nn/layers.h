@@ -21,8 +21,8 @@ Value linear(Builder& b, std::string_view name, Value x, std::int64_t out_featur
 Value conv2d(Builder& b, std::string_view name, Value x, std::int64_t out_channels, std::int64_t kernel,
              std::int64_t stride = 1, std::int64_t padding = 0);
 // The same with its own padding on each side.
-Value conv2d_padded(Builder& b, std::string_view name, Value x, std::int64_t out_channels, std::int64_t kernel,
-                    graph::op::Conv2d attributes);
+Value conv2d_padded(Builder& b, std::string_view name, Value x, std::int64_t out_channels,
+                    std::int64_t kernel, graph::op::Conv2d attributes);
 
 // torch.nn.GroupNorm over the channels of NHWC.
 Value group_norm(Builder& b, std::string_view name, Value x, std::int64_t groups, double eps);

@@ -17,15 +17,14 @@
 namespace perfuse {
 
 // One value or a list of them, as diffusers takes for prompts and generators.
-template <class T>
-class OneOrMany {
+template <class T> class OneOrMany {
  public:
   OneOrMany() = default;
   OneOrMany(T value) : values_{std::move(value)} {}
   OneOrMany(std::vector<T> values) : values_(std::move(values)), list_(true) {}
   template <class U>
-    requires std::is_convertible_v<U, T> && (!std::is_same_v<std::decay_t<U>, T>)
-  OneOrMany(U&& value) : values_{T(std::forward<U>(value))} {}
+  requires std::is_convertible_v<U, T> &&(!std::is_same_v<std::decay_t<U>, T>)OneOrMany(U&& value)
+      : values_{T(std::forward<U>(value))} {}
 
   [[nodiscard]] const std::vector<T>& values() const { return values_; }
   [[nodiscard]] bool empty() const { return values_.empty(); }
@@ -44,12 +43,12 @@ enum class CfgMode { automatic, sequential, batched, parallel };
 
 // Another scheduler for this call: diffusers' CLASS.from_config(pipe.scheduler.config, **config).
 struct SchedulerChoice {
-  std::string class_name;         // "": the model's own class
-  Json config = Json::object();   // fields that replace those of the model's scheduler_config.json
+  std::string class_name;        // "": the model's own class
+  Json config = Json::object();  // fields that replace those of the model's scheduler_config.json
 };
 
 struct StepInfo {
-  int step;               // 0 … steps − 1
+  int step;  // 0 … steps − 1
   int steps;
   double timestep;
   std::function<Tensor()> latents;  // after the step, [N, C, h, w]; downloads when called
@@ -64,13 +63,14 @@ struct CallArguments {
   std::optional<int> num_inference_steps = {};                 // default: the pipeline's
   std::vector<double> timesteps = {};                          // own schedules instead of a number of steps
   std::vector<double> sigmas = {};
-  std::optional<double> guidance_scale = {};                   // default: the pipeline's; ≤ 1 turns guidance off
+  std::optional<double> guidance_scale = {};  // default: the pipeline's; ≤ 1 turns guidance off
   int num_images_per_prompt = 1;
-  std::optional<std::int64_t> height = {}, width = {};              // pixels; default: the model's
-  double eta = 0.0;                                       // DDIM's, for schedulers that know it
-  OneOrMany<std::uint64_t> seed = {};                          // default: from the system's entropy; a list is one generator per image
-  Tensor latents = {};                                         // [N, C, h, w] instead of drawn noise
-  Tensor prompt_embeds = {}, prompt_attention_mask = {}; // [B, L, D], [B, L] instead of a prompt
+  std::optional<std::int64_t> height = {}, width = {};  // pixels; default: the model's
+  double eta = 0.0;                                     // DDIM's, for schedulers that know it
+  OneOrMany<std::uint64_t> seed =
+      {};               // default: from the system's entropy; a list is one generator per image
+  Tensor latents = {};  // [N, C, h, w] instead of drawn noise
+  Tensor prompt_embeds = {}, prompt_attention_mask = {};  // [B, L, D], [B, L] instead of a prompt
   Tensor negative_prompt_embeds = {}, negative_prompt_attention_mask = {};
   std::optional<bool> clean_caption = {};
   bool use_resolution_binning = true;

@@ -12,8 +12,8 @@ namespace perfuse {
 
 // Limits that keep absurd requests from allocating: one message names all that a size breaks.
 struct SizeRules {
-  std::int64_t multiple = 8;       // of both sides, in pixels
-  std::int64_t most = 16384;       // of each side
+  std::int64_t multiple = 8;  // of both sides, in pixels
+  std::int64_t most = 16384;  // of each side
 };
 void check_size(PixelSize size, const SizeRules& rules);
 
@@ -27,6 +27,7 @@ void check_common(const CallArguments& arguments);
 [[nodiscard]] std::vector<std::string> negative_prompts(const CallArguments& arguments, std::int64_t prompts);
 
 // One generator, or one per image; `seeds` gets what was used (drawn from the system where none was given).
-[[nodiscard]] std::vector<Generator> make_generators(const CallArguments& arguments, std::int64_t images, std::vector<std::uint64_t>& seeds);
+[[nodiscard]] std::vector<Generator> make_generators(const CallArguments& arguments, std::int64_t images,
+                                                     std::vector<std::uint64_t>& seeds);
 
 }  // namespace perfuse

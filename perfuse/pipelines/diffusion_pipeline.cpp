@@ -17,13 +17,18 @@ void DiffusionPipeline::to(Device device) { implementation_->to(device); }
 Device DiffusionPipeline::device() const { return implementation_->device(); }
 DType DiffusionPipeline::dtype() const { return implementation_->dtype(); }
 
-PipelineOutput DiffusionPipeline::operator()(const CallArguments& arguments) const { return implementation_->run(arguments); }
-void DiffusionPipeline::warmup(const CallArguments& arguments) const { static_cast<void>(implementation_->run(arguments)); }
+PipelineOutput DiffusionPipeline::operator()(const CallArguments& arguments) const {
+  return implementation_->run(arguments);
+}
+void DiffusionPipeline::warmup(const CallArguments& arguments) const {
+  static_cast<void>(implementation_->run(arguments));
+}
 
 std::vector<ComponentInfo> DiffusionPipeline::components() const { return implementation_->components(); }
 std::vector<ComponentReport> DiffusionPipeline::report() const { return implementation_->report(); }
 
-graph::Graph DiffusionPipeline::component_graph(const std::string& component, const CallArguments& arguments) const {
+graph::Graph DiffusionPipeline::component_graph(const std::string& component,
+                                                const CallArguments& arguments) const {
   std::vector<std::string> known;
   for (auto& graph : implementation_->graphs(arguments)) {
     if (graph.name == component) return std::move(graph);
@@ -32,10 +37,15 @@ graph::Graph DiffusionPipeline::component_graph(const std::string& component, co
   fail(ErrorKind::usage, "{}: {}", folder().string(), unknown_name("component", component, known));
 }
 
-std::uint64_t DiffusionPipeline::memory_needed(const CallArguments& arguments) const { return implementation_->memory_needed(arguments); }
-std::uint64_t DiffusionPipeline::executables_compiled() const { return implementation_->executables_compiled(); }
+std::uint64_t DiffusionPipeline::memory_needed(const CallArguments& arguments) const {
+  return implementation_->memory_needed(arguments);
+}
+std::uint64_t DiffusionPipeline::executables_compiled() const {
+  return implementation_->executables_compiled();
+}
 
-DiffusionPipeline AutoPipelineForText2Image::from_pretrained(const std::filesystem::path& folder, const LoadOptions& options) {
+DiffusionPipeline AutoPipelineForText2Image::from_pretrained(const std::filesystem::path& folder,
+                                                             const LoadOptions& options) {
   ModelIndex index = ModelIndex::read(folder);
   const PipelineFactory factory = pipeline_factory(index);
   return DiffusionPipeline(factory(std::move(index), options));

@@ -25,8 +25,8 @@ struct LoadOptions {
 struct ComponentInfo {
   std::string name, class_name;
   std::int64_t parameters = 0;
-  std::uint64_t bytes = 0;             // in the files
-  std::vector<std::string> types;      // that the files hold
+  std::uint64_t bytes = 0;         // in the files
+  std::vector<std::string> types;  // that the files hold
 };
 
 struct ComponentReport {
@@ -63,7 +63,8 @@ class DiffusionPipeline {
   // What ran so far and how (--explain).
   [[nodiscard]] std::vector<ComponentReport> report() const;
   // A component's graph at the sizes of these arguments.
-  [[nodiscard]] graph::Graph component_graph(const std::string& component, const CallArguments& arguments) const;
+  [[nodiscard]] graph::Graph component_graph(const std::string& component,
+                                             const CallArguments& arguments) const;
   // Most bytes that a run with these arguments needs: weights at their stored type and values.
   [[nodiscard]] std::uint64_t memory_needed(const CallArguments& arguments) const;
   // Executables compiled since the pipeline was made.
@@ -76,7 +77,8 @@ class DiffusionPipeline {
 // Chooses the class by model_index.json's _class_name. Error(model) for a folder without or with a broken one,
 // Error(unsupported) naming the class and the known ones.
 struct AutoPipelineForText2Image {
-  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder, const LoadOptions& options = {});
+  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder,
+                                                         const LoadOptions& options = {});
 };
 
 }  // namespace perfuse

@@ -14,12 +14,14 @@ class LatentPrograms {
   LatentPrograms(std::shared_ptr<runtime::DeviceContext> context, DType dtype);
 
   // Σ coefficients[i] · terms[i], of type `dtype`.
-  [[nodiscard]] runtime::BufferPtr combine(const std::vector<double>& coefficients, const std::vector<runtime::BufferPtr>& terms, DType dtype);
+  [[nodiscard]] runtime::BufferPtr combine(const std::vector<double>& coefficients,
+                                           const std::vector<runtime::BufferPtr>& terms, DType dtype);
   // x · scale, `copies` times one after the other along the batch.
   [[nodiscard]] runtime::BufferPtr model_input(const runtime::BufferPtr& x, double scale, int copies);
   // negative + scale · (positive − negative) over the first `channels` channels. With one buffer, it holds the
   // negative predictions and then the positive ones.
-  [[nodiscard]] runtime::BufferPtr guide(const std::vector<runtime::BufferPtr>& predictions, double scale, std::int64_t channels);
+  [[nodiscard]] runtime::BufferPtr guide(const std::vector<runtime::BufferPtr>& predictions, double scale,
+                                         std::int64_t channels);
   // The first `channels` channels.
   [[nodiscard]] runtime::BufferPtr first_channels(const runtime::BufferPtr& x, std::int64_t channels);
   // Each batch entry `times` times in a row.

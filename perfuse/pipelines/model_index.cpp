@@ -16,12 +16,16 @@ ModelIndex ModelIndex::read(const fs::path& folder) {
   std::error_code code;
   const auto status = fs::status(folder, code);
   if (!fs::exists(status))
-    fail(ErrorKind::model, "{}: no such model folder{}", folder.string(), code && code.value() != ENOENT ? " (" + code.message() + ")" : "");
+    fail(ErrorKind::model, "{}: no such model folder{}", folder.string(),
+         code && code.value() != ENOENT ? " (" + code.message() + ")" : "");
   if (!fs::is_directory(status))
-    fail(ErrorKind::model, "{}: not a folder; a model is the folder that save_pretrained writes, with a model_index.json", folder.string());
+    fail(ErrorKind::model,
+         "{}: not a folder; a model is the folder that save_pretrained writes, with a model_index.json",
+         folder.string());
   const fs::path file = folder / "model_index.json";
   if (!fs::exists(fs::symlink_status(file, code)))
-    fail(ErrorKind::model, "{}: has no model_index.json; a model is the folder that save_pretrained writes", folder.string());
+    fail(ErrorKind::model, "{}: has no model_index.json; a model is the folder that save_pretrained writes",
+         folder.string());
 
   const ConfigReader config(file);
   ModelIndex index;
@@ -39,12 +43,14 @@ ModelIndex ModelIndex::read(const fs::path& folder) {
 
 fs::path ModelIndex::component(const std::string& name, const std::vector<std::string>& classes) const {
   const auto file = (folder / "model_index.json").string();
-  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
   if (entry == entries.end() || entry->class_name.empty())
-    fail(ErrorKind::model, "{}: component {} is {}, {} needs one ({})", file, name, entry == entries.end() ? "missing" : "null",
-         class_name, fmt::join(classes, " or "));
+    fail(ErrorKind::model, "{}: component {} is {}, {} needs one ({})", file, name,
+         entry == entries.end() ? "missing" : "null", class_name, fmt::join(classes, " or "));
   if (std::find(classes.begin(), classes.end(), entry->class_name) == classes.end())
-    fail(ErrorKind::unsupported, "{}: component {}: class {}; perfuse knows {}", file, name, quote(entry->class_name), fmt::join(classes, ", "));
+    fail(ErrorKind::unsupported, "{}: component {}: class {}; perfuse knows {}", file, name,
+         quote(entry->class_name), fmt::join(classes, ", "));
   return folder / name;
 }
 

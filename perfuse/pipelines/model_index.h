@@ -21,7 +21,8 @@ struct ModelIndex {
 
   // The sub-folder of a component that must be of one of these classes. Error(model) if it is absent or
   // null, Error(unsupported) naming its class and the known ones if it is another.
-  [[nodiscard]] std::filesystem::path component(const std::string& name, const std::vector<std::string>& classes) const;
+  [[nodiscard]] std::filesystem::path component(const std::string& name,
+                                                const std::vector<std::string>& classes) const;
 };
 
 }  // namespace perfuse

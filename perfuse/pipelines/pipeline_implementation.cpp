@@ -35,21 +35,26 @@ std::uint64_t live_bytes(const graph::Graph& graph) {
 std::string describe(const std::vector<runtime::Module::SegmentChoice>& choices) {
   std::string text;
   for (const auto& choice : choices) {
-    text += fmt::format("  {}{}\n", choice.segments.front(),
-                        choice.segments.size() > 1 ? fmt::format(" and {} more", choice.segments.size() - 1) : "");
+    text += fmt::format(
+        "  {}{}\n", choice.segments.front(),
+        choice.segments.size() > 1 ? fmt::format(" and {} more", choice.segments.size() - 1) : "");
     // Equal lines are counted: a block has many additions of one kind.
     std::vector<std::pair<std::string, int>> lines;
     for (const auto& kernel : choice.kernels) {
       const auto op = kernel.node.substr(kernel.node.rfind(": ") + 2);
       std::string line = fmt::format("    {}: {}", op, kernel.kernel);
       for (const auto& refusal : kernel.refusals) line += fmt::format("\n      not {}", refusal);
-      const auto same = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
-      if (same != lines.end()) ++same->second;
-      else lines.emplace_back(line, 1);
+      const auto same =
+          std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == line; });
+      if (same != lines.end())
+        ++same->second;
+      else
+        lines.emplace_back(line, 1);
     }
     for (const auto& [line, count] : lines) {
       const auto end = line.find('\n');
-      text += line.substr(0, end) + (count > 1 ? fmt::format(" (× {})", count) : "") + (end == std::string::npos ? "" : line.substr(end)) + "\n";
+      text += line.substr(0, end) + (count > 1 ? fmt::format(" (× {})", count) : "") +
+              (end == std::string::npos ? "" : line.substr(end)) + "\n";
     }
   }
   return text;
@@ -129,7 +134,8 @@ std::vector<ComponentReport> PipelineImplementation::report() {
   const auto models = loaded();
   std::vector<ComponentReport> result;
   for (const Model* model : models->models) {
-    ComponentReport report{model->component().name(), models->context->device(), model->component().dtype(), "", 0, 0, 0, 0, 0};
+    ComponentReport report{
+        model->component().name(), models->context->device(), model->component().dtype(), "", 0, 0, 0, 0, 0};
     for (const auto& module : model->component().modules()) {
       const auto& plan = module->plan();
       report.segments += plan.segments;
@@ -153,6 +159,8 @@ std::uint64_t PipelineImplementation::memory_needed(const CallArguments& argumen
   return most;
 }
 
-std::uint64_t PipelineImplementation::executables_compiled() { return loaded()->context->counters().executables_compiled; }
+std::uint64_t PipelineImplementation::executables_compiled() {
+  return loaded()->context->counters().executables_compiled;
+}
 
 }  // namespace perfuse

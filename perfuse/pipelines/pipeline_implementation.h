@@ -46,7 +46,8 @@ class PipelineImplementation {
 
  protected:
   // Makes the models on a device; checks every weight (by building each graph once) before any is read.
-  [[nodiscard]] virtual std::shared_ptr<LoadedModels> load(std::shared_ptr<runtime::DeviceContext> context, const LoadOptions& options) = 0;
+  [[nodiscard]] virtual std::shared_ptr<LoadedModels> load(std::shared_ptr<runtime::DeviceContext> context,
+                                                           const LoadOptions& options) = 0;
   // The models on the present device, made at the first call.
   [[nodiscard]] std::shared_ptr<LoadedModels> loaded();
 
@@ -58,7 +59,8 @@ class PipelineImplementation {
 };
 
 // Pipeline classes by diffusers' name.
-using PipelineFactory = std::shared_ptr<PipelineImplementation> (*)(ModelIndex index, const LoadOptions& options);
+using PipelineFactory = std::shared_ptr<PipelineImplementation> (*)(ModelIndex index,
+                                                                    const LoadOptions& options);
 struct RegisterPipeline {
   RegisterPipeline(std::string_view class_name, PipelineFactory factory);
 };

@@ -27,11 +27,13 @@ DiffusionPipeline load(const std::filesystem::path& folder, const LoadOptions& o
 
 }  // namespace
 
-DiffusionPipeline PixArtAlphaPipeline::from_pretrained(const std::filesystem::path& folder, const LoadOptions& options) {
+DiffusionPipeline PixArtAlphaPipeline::from_pretrained(const std::filesystem::path& folder,
+                                                       const LoadOptions& options) {
   return load<kAlpha>(folder, options);
 }
 
-DiffusionPipeline PixArtSigmaPipeline::from_pretrained(const std::filesystem::path& folder, const LoadOptions& options) {
+DiffusionPipeline PixArtSigmaPipeline::from_pretrained(const std::filesystem::path& folder,
+                                                       const LoadOptions& options) {
   return load<kSigma>(folder, options);
 }
 

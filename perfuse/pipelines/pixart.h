@@ -7,12 +7,14 @@ namespace perfuse {
 
 // 120 tokens by default, resolution and aspect ratio as conditions where the transformer has them.
 struct PixArtAlphaPipeline {
-  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder, const LoadOptions& options = {});
+  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder,
+                                                         const LoadOptions& options = {});
 };
 
 // 300 tokens by default.
 struct PixArtSigmaPipeline {
-  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder, const LoadOptions& options = {});
+  [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder,
+                                                         const LoadOptions& options = {});
 };
 
 }  // namespace perfuse

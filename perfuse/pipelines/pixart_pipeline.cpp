@@ -30,46 +30,55 @@ std::string prepare_text(const CallArguments& arguments, const std::string& text
   return arguments.clean_caption.value_or(true) ? clean_caption(text) : lower_and_strip(text);
 }
 
-Tensor as_i64(const std::vector<std::int32_t>& values, Shape shape) { return Tensor::from(std::move(shape), values).to(DType::i64); }
+Tensor as_i64(const std::vector<std::int32_t>& values, Shape shape) {
+  return Tensor::from(std::move(shape), values).to(DType::i64);
+}
 
 }  // namespace
 
 PixArtPipeline::PixArtPipeline(ModelIndex index, const LoadOptions& options, const PixArtTraits& traits)
-    : PipelineImplementation(std::move(index), options), traits_(traits),
-      tokenizer_(T5Tokenizer::from_pretrained(this->index().component("tokenizer", {"T5Tokenizer", "T5TokenizerFast"}))) {
+    : PipelineImplementation(std::move(index), options),
+      traits_(traits),
+      tokenizer_(T5Tokenizer::from_pretrained(
+          this->index().component("tokenizer", {"T5Tokenizer", "T5TokenizerFast"}))) {
   scheduler_file_ = this->index().component("scheduler", scheduler_names()) / "scheduler_config.json";
   static_cast<void>(make_scheduler(ConfigReader(scheduler_file_)));  // says now what is wrong with it
   static_cast<void>(loaded());
 }
 
-std::shared_ptr<LoadedModels> PixArtPipeline::load(std::shared_ptr<runtime::DeviceContext> context, const LoadOptions& options) {
+std::shared_ptr<LoadedModels> PixArtPipeline::load(std::shared_ptr<runtime::DeviceContext> context,
+                                                   const LoadOptions& options) {
   auto result = std::make_shared<Models>();
   const ModelOptions model_options{context, *options.dtype, options.granularity, options.variant};
   result->context = context;
   result->dtype = *options.dtype;
   result->programs = std::make_unique<LatentPrograms>(context, *options.dtype);
-  result->text_encoder = std::make_unique<T5EncoderModel>(index().component("text_encoder", {"T5EncoderModel"}), model_options);
-  result->transformer = std::make_unique<PixArtTransformer2DModel>(index().component("transformer", {"PixArtTransformer2DModel"}), model_options);
+  result->text_encoder =
+      std::make_unique<T5EncoderModel>(index().component("text_encoder", {"T5EncoderModel"}), model_options);
+  result->transformer = std::make_unique<PixArtTransformer2DModel>(
+      index().component("transformer", {"PixArtTransformer2DModel"}), model_options);
   result->vae = std::make_unique<AutoencoderKL>(index().component("vae", {"AutoencoderKL"}), model_options);
   result->models = {result->text_encoder.get(), result->transformer.get(), result->vae.get()};
 
   const auto& t = result->transformer->config();
   const auto& text_width = result->text_encoder->config().d_model;
   if (t.caption_channels != text_width)
-    fail(ErrorKind::model, "{}: the transformer takes caption_channels {}, the text encoder gives d_model {}", index().folder.string(),
-         t.caption_channels, text_width);
+    fail(ErrorKind::model, "{}: the transformer takes caption_channels {}, the text encoder gives d_model {}",
+         index().folder.string(), t.caption_channels, text_width);
   const auto latent_channels = result->vae->config().latent_channels;
   if (t.in_channels != latent_channels)
-    fail(ErrorKind::model, "{}: the transformer's in_channels is {}, the autoencoder's latent_channels {}", index().folder.string(),
-         t.in_channels, latent_channels);
+    fail(ErrorKind::model, "{}: the transformer's in_channels is {}, the autoencoder's latent_channels {}",
+         index().folder.string(), t.in_channels, latent_channels);
   if (t.out_channels != t.in_channels && t.out_channels / 2 != t.in_channels)
-    fail(ErrorKind::model, "{}: the transformer's out_channels is {}, expected in_channels, {}, or twice as many", index().folder.string(),
-         t.out_channels, t.in_channels);
+    fail(ErrorKind::model,
+         "{}: the transformer's out_channels is {}, expected in_channels, {}, or twice as many",
+         index().folder.string(), t.out_channels, t.in_channels);
   if (result->vae->config().out_channels != 3)
-    fail(ErrorKind::model, "{}: the autoencoder's out_channels is {}, expected 3", index().folder.string(), result->vae->config().out_channels);
+    fail(ErrorKind::model, "{}: the autoencoder's out_channels is {}, expected 3", index().folder.string(),
+         result->vae->config().out_channels);
   if (tokenizer_.vocabulary_size() > result->text_encoder->config().vocab_size)
-    fail(ErrorKind::model, "{}: the tokenizer has {} tokens, the text encoder vocab_size {}", index().folder.string(),
-         tokenizer_.vocabulary_size(), result->text_encoder->config().vocab_size);
+    fail(ErrorKind::model, "{}: the tokenizer has {} tokens, the text encoder vocab_size {}",
+         index().folder.string(), tokenizer_.vocabulary_size(), result->text_encoder->config().vocab_size);
 
   // Building each graph once finds every missing or misshapen weight, before anything is read or run.
   const auto patch = t.patch_size;
@@ -105,23 +114,31 @@ PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Model
   plan.guidance_scale = a.guidance_scale.value_or(4.5);
   plan.guided = plan.guidance_scale > 1.0;
   plan.negative = negative_prompts(a, plan.prompts);
-  if (plan.guided && a.prompt_embeds.numel() > 0 && a.negative_prompt_embeds.numel() == 0 && !a.negative_prompt && a.prompt_embeds.dim(1) < 2)
+  if (plan.guided && a.prompt_embeds.numel() > 0 && a.negative_prompt_embeds.numel() == 0 &&
+      !a.negative_prompt && a.prompt_embeds.dim(1) < 2)
     fail(ErrorKind::usage, "prompt_embeds: too short for a negative prompt");
-  plan.text_length = a.prompt_embeds.numel() > 0 ? a.prompt_embeds.dim(1) : a.max_sequence_length.value_or(traits_.max_sequence_length);
+  plan.text_length = a.prompt_embeds.numel() > 0
+                         ? a.prompt_embeds.dim(1)
+                         : a.max_sequence_length.value_or(traits_.max_sequence_length);
 
-  if (a.cfg == CfgMode::parallel) fail(ErrorKind::unsupported, "cfg parallel: needs a mesh of two groups; this model runs on one device");
-  plan.batched = a.cfg == CfgMode::batched || (a.cfg == CfgMode::automatic && models.context->device().kind() == DeviceKind::cpu);
+  if (a.cfg == CfgMode::parallel)
+    fail(ErrorKind::unsupported, "cfg parallel: needs a mesh of two groups; this model runs on one device");
+  plan.batched = a.cfg == CfgMode::batched ||
+                 (a.cfg == CfgMode::automatic && models.context->device().kind() == DeviceKind::cpu);
 
   const ConfigReader config(scheduler_file_);
-  plan.scheduler = a.scheduler ? make_scheduler(config, a.scheduler->class_name, a.scheduler->config) : make_scheduler(config);
+  plan.scheduler = a.scheduler ? make_scheduler(config, a.scheduler->class_name, a.scheduler->config)
+                               : make_scheduler(config);
   TimestepRequest request{std::nullopt, a.timesteps, a.sigmas, std::nullopt};
-  if (a.timesteps.empty() && a.sigmas.empty()) request.num_inference_steps = a.num_inference_steps.value_or(20);
+  if (a.timesteps.empty() && a.sigmas.empty())
+    request.num_inference_steps = a.num_inference_steps.value_or(20);
   plan.scheduler->set_timesteps(request);
   plan.generators = make_generators(a, plan.images, plan.seeds);
   return plan;
 }
 
-PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const Plan& plan, const Models& models, RunLog& log) const {
+PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const Plan& plan,
+                                                   const Models& models, RunLog& log) const {
   std::vector<std::string> positive, negative;
   for (const auto& prompt : a.prompt.values()) positive.push_back(prepare_text(a, prompt));
   for (const auto& prompt : plan.negative) negative.push_back(prepare_text(a, prompt));
@@ -129,7 +146,8 @@ PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const
   const TokenBatch negative_tokens = tokenizer_.encode_batch(negative, plan.text_length);
   for (std::size_t i = 0; i < tokens.truncated.size(); ++i)
     if (!tokens.truncated[i].empty())
-      log.warn(fmt::format("prompt {}: longer than {} tokens; left out: {}", i + 1, plan.text_length, quote(tokens.truncated[i], 200)));
+      log.warn(fmt::format("prompt {}: longer than {} tokens; left out: {}", i + 1, plan.text_length,
+                           quote(tokens.truncated[i], 200)));
 
   const Shape shape{plan.prompts, plan.text_length};
   log.tensor("input_ids", as_i64(tokens.ids, shape));
@@ -148,7 +166,8 @@ PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const
     return text;
   }
   log.tensor("negative_input_ids", as_i64(negative_tokens.ids, shape));
-  const Tensor negative_ids = Tensor::from(shape, negative_tokens.ids), negative_mask = Tensor::from(shape, negative_tokens.mask);
+  const Tensor negative_ids = Tensor::from(shape, negative_tokens.ids),
+               negative_mask = Tensor::from(shape, negative_tokens.mask);
   text.negative_mask = negative_mask.repeat_interleave(a.num_images_per_prompt);
   if (plan.batched) {
     const std::array both_ids{negative_ids, ids}, both_masks{negative_mask, mask};
@@ -160,10 +179,12 @@ PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const
   return text;
 }
 
-PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, const Plan& plan, const Models& models) const {
+PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, const Plan& plan,
+                                                      const Models& models) const {
   const auto width = models.transformer->config().caption_channels;
   if (a.prompt_embeds.dim(2) != width)
-    fail(ErrorKind::usage, "prompt_embeds: width {}, the transformer takes {}", a.prompt_embeds.dim(2), width);
+    fail(ErrorKind::usage, "prompt_embeds: width {}, the transformer takes {}", a.prompt_embeds.dim(2),
+         width);
   const auto images = a.num_images_per_prompt;
   Text text;
   const Tensor positive = a.prompt_embeds.to(models.dtype).repeat_interleave(images);
@@ -198,11 +219,13 @@ PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, co
 }
 
 BufferPtr PixArtPipeline::initial_latents(const CallArguments& a, Plan& plan, const Models& models) const {
-  const Shape shape{plan.images, models.transformer->config().in_channels, plan.latent_height, plan.latent_width};
+  const Shape shape{plan.images, models.transformer->config().in_channels, plan.latent_height,
+                    plan.latent_width};
   Tensor noise;
   if (a.latents.numel() > 0) {
     if (a.latents.shape() != shape)
-      fail(ErrorKind::usage, "latents: shape {}, expected {}", to_string(a.latents.shape()), to_string(shape));
+      fail(ErrorKind::usage, "latents: shape {}, expected {}", to_string(a.latents.shape()),
+           to_string(shape));
     if (!all_finite(a.latents)) fail(ErrorKind::usage, "latents: hold NaN or infinite values");
     noise = a.latents.to(models.dtype);
   } else {
@@ -213,23 +236,33 @@ BufferPtr PixArtPipeline::initial_latents(const CallArguments& a, Plan& plan, co
   return sigma == 1.0 ? uploaded : models.programs->combine({sigma}, {uploaded}, models.dtype);
 }
 
-BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text& text, const Models& models, RunLog& log) const {
+BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text& text, const Models& models,
+                                  RunLog& log) const {
   const auto& transformer = *models.transformer;
   const auto channels = transformer.config().in_channels;
   const int copies = plan.guided && plan.batched ? 2 : 1;
-  const PixArtTransformer2DModel::Sizes sizes{plan.images * copies, plan.latent_height, plan.latent_width, plan.text_length};
+  const PixArtTransformer2DModel::Sizes sizes{plan.images * copies, plan.latent_height, plan.latent_width,
+                                              plan.text_length};
 
   const auto prepare = [&](const BufferPtr& states, const Tensor& mask) {
     PixArtTransformer2DModel::Conditions conditions{states, mask, {}, {}};
     if (transformer.config().use_additional_conditions) {
       const bool known = traits_.micro_conditions && transformer.config().sample_size == 128;
-      if (!known) fail(ErrorKind::unsupported, "{}: use_additional_conditions is set, but {} gives the transformer no resolution{}",
-                       transformer.folder().string(), traits_.class_name, traits_.micro_conditions ? " unless sample_size is 128" : "");
+      if (!known)
+        fail(ErrorKind::unsupported,
+             "{}: use_additional_conditions is set, but {} gives the transformer no resolution{}",
+             transformer.folder().string(), traits_.class_name,
+             traits_.micro_conditions ? " unless sample_size is 128" : "");
       const auto height = static_cast<float>(plan.drawn.height), width = static_cast<float>(plan.drawn.width);
-      const auto ratio = static_cast<float>(static_cast<double>(plan.drawn.height) / static_cast<double>(plan.drawn.width));
+      const auto ratio =
+          static_cast<float>(static_cast<double>(plan.drawn.height) / static_cast<double>(plan.drawn.width));
       // They pass through the arithmetic's type on their way.
-      conditions.resolution = Tensor::from<float>({1, 2}, {height, width}).to(models.dtype).to(DType::f32).repeat_interleave(sizes.batch);
-      conditions.aspect_ratio = Tensor::from<float>({1, 1}, {ratio}).to(models.dtype).to(DType::f32).repeat_interleave(sizes.batch);
+      conditions.resolution = Tensor::from<float>({1, 2}, {height, width})
+                                  .to(models.dtype)
+                                  .to(DType::f32)
+                                  .repeat_interleave(sizes.batch);
+      conditions.aspect_ratio =
+          Tensor::from<float>({1, 1}, {ratio}).to(models.dtype).to(DType::f32).repeat_interleave(sizes.batch);
     }
     return transformer.prepare(sizes, conditions);
   };
@@ -244,13 +277,14 @@ BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text
 
   const auto& timesteps = plan.scheduler->timesteps();
   const int steps = static_cast<int>(timesteps.size());
-  SchedulerRunner runner(*plan.scheduler, *models.programs, *models.context, initial_latents(a, plan, models));
+  SchedulerRunner runner(*plan.scheduler, *models.programs, *models.context,
+                         initial_latents(a, plan, models));
   log.nhwc("latents_initial", runner.sample());
   for (int i = 0; i < steps; ++i) {
     if (a.stop.stop_requested()) fail(ErrorKind::cancelled, "stopped after {} of {} steps", i, steps);
     const double t = timesteps[static_cast<std::size_t>(i)];
-    const BufferPtr timestep = models.context->upload(
-        Tensor::from({sizes.batch}, std::vector<float>(static_cast<std::size_t>(sizes.batch), static_cast<float>(t))));
+    const BufferPtr timestep = models.context->upload(Tensor::from(
+        {sizes.batch}, std::vector<float>(static_cast<std::size_t>(sizes.batch), static_cast<float>(t))));
     const BufferPtr input = runner.model_input(i, copies);
     std::vector<BufferPtr> predictions;
     for (const auto& conditions : prepared) {
@@ -259,8 +293,9 @@ BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text
       log.taps("transformer", options, outputs);
       predictions.push_back(outputs.at("sample"));
     }
-    const BufferPtr model_output = plan.guided ? models.programs->guide(predictions, plan.guidance_scale, channels)
-                                               : models.programs->first_channels(predictions[0], channels);
+    const BufferPtr model_output = plan.guided
+                                       ? models.programs->guide(predictions, plan.guidance_scale, channels)
+                                       : models.programs->first_channels(predictions[0], channels);
     if (i == 0) log.nhwc("model_output.step0", model_output);
     runner.step(i, model_output, plan.generators);
     log.nhwc(fmt::format("latents.step{}", i), runner.sample());
@@ -268,7 +303,8 @@ BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text
     if (a.callback_on_step_end) {
       const BufferPtr sample = runner.sample();
       const StepInfo info{i, steps, t, [&] { return nhwc_to_nchw(models.context->download(sample)); }};
-      if (!a.callback_on_step_end(info)) fail(ErrorKind::cancelled, "stopped by the callback after {} of {} steps", i + 1, steps);
+      if (!a.callback_on_step_end(info))
+        fail(ErrorKind::cancelled, "stopped by the callback after {} of {} steps", i + 1, steps);
     }
   }
   const bool take_x0 = traits_.one_step_gives_x0 && steps == 1 && runner.pred_original_sample();
@@ -277,19 +313,25 @@ BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text
   return latents;
 }
 
-Tensor PixArtPipeline::decode(const Plan& plan, const BufferPtr& latents, const Models& models, RunLog& log) const {
-  const BufferPtr unscaled = models.programs->combine({1.0 / models.vae->config().scaling_factor}, {latents}, models.dtype);
+Tensor PixArtPipeline::decode(const Plan& plan, const BufferPtr& latents, const Models& models,
+                              RunLog& log) const {
+  const BufferPtr unscaled =
+      models.programs->combine({1.0 / models.vae->config().scaling_factor}, {latents}, models.dtype);
   const auto options = log.options_for("vae");
   const auto outputs = models.vae->decode(unscaled, options);
   log.taps("vae", options, outputs);
   const Tensor decoded = models.context->download(outputs.at("sample"));
   if (!all_finite(decoded)) {
     const bool before = !all_finite(models.context->download(latents));
-    fail(ErrorKind::model, "the {} gave NaN or infinite values with {} arithmetic; {}", before ? "transformer" : "vae", to_string(models.dtype),
-         models.dtype == DType::f32 ? "the weights, the embeddings or the settings (guidance_scale, sigmas) are out of range" : "try dtype f32");
+    fail(ErrorKind::model, "the {} gave NaN or infinite values with {} arithmetic; {}",
+         before ? "transformer" : "vae", to_string(models.dtype),
+         models.dtype == DType::f32
+             ? "the weights, the embeddings or the settings (guidance_scale, sigmas) are out of range"
+             : "try dtype f32");
   }
   Tensor nchw = nhwc_to_nchw(decoded);
-  if (plan.binned && plan.drawn != plan.wanted) nchw = resize_and_crop(nchw, plan.wanted.height, plan.wanted.width);
+  if (plan.binned && plan.drawn != plan.wanted)
+    nchw = resize_and_crop(nchw, plan.wanted.height, plan.wanted.width);
   return denormalize_to_nhwc(nchw);
 }
 
@@ -300,11 +342,14 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
   Plan plan = resolve(a, models);
   const bool release = too_large_to_keep(models.models);
   const auto leave = [&](const Model& model) {
-    if (release) model.component().release();
-    else model.component().release_workspaces();
+    if (release)
+      model.component().release();
+    else
+      model.component().release_workspaces();
   };
   log.stage("text_encoder");
-  const Text text = a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models) : encode_prompt(a, plan, models, log);
+  const Text text =
+      a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models) : encode_prompt(a, plan, models, log);
   text.dump(log, models, plan);
   leave(*models.text_encoder);
 
@@ -313,7 +358,8 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
     const Tensor values = Tensor::from({static_cast<std::int64_t>(timesteps.size())}, timesteps);
     log.tensor("timesteps", values.to(plan.scheduler->integer_timesteps() ? DType::i64 : DType::f32));
     const auto& sigmas = plan.scheduler->sigmas();
-    if (!sigmas.empty()) log.tensor("sigmas", Tensor::from({static_cast<std::int64_t>(sigmas.size())}, sigmas));
+    if (!sigmas.empty())
+      log.tensor("sigmas", Tensor::from({static_cast<std::int64_t>(sigmas.size())}, sigmas));
   }
   log.stage("denoise");
   const BufferPtr latents = denoise(a, plan, text, models, log);
@@ -339,7 +385,8 @@ std::vector<graph::Graph> PixArtPipeline::graphs(const CallArguments& a) {
   const std::int64_t copies = plan.guided && plan.batched ? 2 : 1;
   std::vector<graph::Graph> result;
   result.push_back(held->text_encoder->graph(plan.prompts * copies, plan.text_length));
-  result.push_back(held->transformer->graph({plan.images * copies, plan.latent_height, plan.latent_width, plan.text_length}));
+  result.push_back(held->transformer->graph(
+      {plan.images * copies, plan.latent_height, plan.latent_width, plan.text_length}));
   result.push_back(held->vae->decoder_graph(plan.images, plan.latent_height, plan.latent_width));
   return result;
 }
@@ -349,7 +396,9 @@ Json PixArtPipeline::settings(const CallArguments& a, const Plan& plan, const Mo
   json["pipeline"] = traits_.class_name;
   if (!a.prompt.empty()) {
     json["prompt"] = a.prompt.is_list() ? Json(a.prompt.values()) : Json(a.prompt.values()[0]);
-    if (plan.guided) json["negative_prompt"] = a.negative_prompt && a.negative_prompt->is_list() ? Json(plan.negative) : Json(plan.negative[0]);
+    if (plan.guided)
+      json["negative_prompt"] =
+          a.negative_prompt && a.negative_prompt->is_list() ? Json(plan.negative) : Json(plan.negative[0]);
   } else {
     json["prompt_embeds"] = to_string(a.prompt_embeds.shape());
   }
@@ -358,9 +407,12 @@ Json PixArtPipeline::settings(const CallArguments& a, const Plan& plan, const Mo
   json["width"] = plan.wanted.width;
   json["use_resolution_binning"] = a.use_resolution_binning;
   if (plan.binned) json["drawn_size"] = {plan.drawn.height, plan.drawn.width};
-  if (!a.timesteps.empty()) json["timesteps"] = a.timesteps;
-  else if (!a.sigmas.empty()) json["sigmas"] = a.sigmas;
-  else json["num_inference_steps"] = a.num_inference_steps.value_or(20);
+  if (!a.timesteps.empty())
+    json["timesteps"] = a.timesteps;
+  else if (!a.sigmas.empty())
+    json["sigmas"] = a.sigmas;
+  else
+    json["num_inference_steps"] = a.num_inference_steps.value_or(20);
   json["guidance_scale"] = plan.guidance_scale;
   json["cfg"] = !plan.guided ? "off" : plan.batched ? "batched" : "sequential";
   json["num_images_per_prompt"] = a.num_images_per_prompt;

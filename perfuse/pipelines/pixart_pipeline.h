@@ -16,8 +16,8 @@ namespace perfuse {
 struct PixArtTraits {
   std::string_view class_name;
   int max_sequence_length;
-  bool micro_conditions;        // resolution and aspect ratio, where the transformer's sample_size is 128
-  bool one_step_gives_x0;       // a single step returns the scheduler's x0 (distilled models), where it has one
+  bool micro_conditions;   // resolution and aspect ratio, where the transformer's sample_size is 128
+  bool one_step_gives_x0;  // a single step returns the scheduler's x0 (distilled models), where it has one
 };
 
 class PixArtPipeline : public PipelineImplementation {
@@ -29,16 +29,22 @@ class PixArtPipeline : public PipelineImplementation {
 
  private:
   struct Models;
-  struct Plan;       // arguments, resolved
-  struct Text;       // encoder states and masks
-  [[nodiscard]] std::shared_ptr<LoadedModels> load(std::shared_ptr<runtime::DeviceContext> context, const LoadOptions& options) override;
+  struct Plan;  // arguments, resolved
+  struct Text;  // encoder states and masks
+  [[nodiscard]] std::shared_ptr<LoadedModels> load(std::shared_ptr<runtime::DeviceContext> context,
+                                                   const LoadOptions& options) override;
 
   [[nodiscard]] Plan resolve(const CallArguments& arguments, const Models& models) const;
-  [[nodiscard]] Text encode_prompt(const CallArguments& arguments, const Plan& plan, const Models& models, RunLog& log) const;
-  [[nodiscard]] Text given_embeddings(const CallArguments& arguments, const Plan& plan, const Models& models) const;
-  [[nodiscard]] runtime::BufferPtr initial_latents(const CallArguments& arguments, Plan& plan, const Models& models) const;
-  [[nodiscard]] runtime::BufferPtr denoise(const CallArguments& arguments, Plan& plan, const Text& text, const Models& models, RunLog& log) const;
-  [[nodiscard]] Tensor decode(const Plan& plan, const runtime::BufferPtr& latents, const Models& models, RunLog& log) const;
+  [[nodiscard]] Text encode_prompt(const CallArguments& arguments, const Plan& plan, const Models& models,
+                                   RunLog& log) const;
+  [[nodiscard]] Text given_embeddings(const CallArguments& arguments, const Plan& plan,
+                                      const Models& models) const;
+  [[nodiscard]] runtime::BufferPtr initial_latents(const CallArguments& arguments, Plan& plan,
+                                                   const Models& models) const;
+  [[nodiscard]] runtime::BufferPtr denoise(const CallArguments& arguments, Plan& plan, const Text& text,
+                                           const Models& models, RunLog& log) const;
+  [[nodiscard]] Tensor decode(const Plan& plan, const runtime::BufferPtr& latents, const Models& models,
+                              RunLog& log) const;
   [[nodiscard]] Json settings(const CallArguments& arguments, const Plan& plan, const Models& models) const;
 
   PixArtTraits traits_;

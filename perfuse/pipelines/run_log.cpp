@@ -35,7 +35,8 @@ void RunLog::nhwc(const std::string& key, const runtime::BufferPtr& value) const
 
 runtime::RunOptions RunLog::options_for(const std::string& component) {
   runtime::RunOptions options{{}, arguments_.stop};
-  if (!arguments_.tensors || std::find(tapped_.begin(), tapped_.end(), component) != tapped_.end()) return options;
+  if (!arguments_.tensors || std::find(tapped_.begin(), tapped_.end(), component) != tapped_.end())
+    return options;
   tapped_.push_back(component);
   const std::string prefix = component + ".";
   for (const auto& path : arguments_.taps)
@@ -43,13 +44,16 @@ runtime::RunOptions RunLog::options_for(const std::string& component) {
   return options;
 }
 
-void RunLog::taps(const std::string& component, const runtime::RunOptions& options, const runtime::NamedBuffers& outputs) const {
+void RunLog::taps(const std::string& component, const runtime::RunOptions& options,
+                  const runtime::NamedBuffers& outputs) const {
   for (const auto& path : options.taps) {
     const auto& value = outputs.at(path);
     // Images leave as NCHW, like everything in files; other ranks as they are.
     const std::string key = component + "." + path;
-    if (value->type().rank() == 4) nhwc(key, value);
-    else tensor(key, context_.download(value));
+    if (value->type().rank() == 4)
+      nhwc(key, value);
+    else
+      tensor(key, context_.download(value));
   }
 }
 
@@ -64,7 +68,8 @@ void check_taps(const CallArguments& arguments, const std::vector<std::string>& 
     const auto name = path.substr(0, path.find('.'));
     if (std::find(known.begin(), known.end(), name) == known.end())
       fail(ErrorKind::usage, "tap {}: {}", quote(path), unknown_name("component", name, known));
-    if (!arguments.tensors) fail(ErrorKind::usage, "tap {}: nothing receives tensors; give a tensor dump too", quote(path));
+    if (!arguments.tensors)
+      fail(ErrorKind::usage, "tap {}: nothing receives tensors; give a tensor dump too", quote(path));
   }
 }
 

@@ -12,7 +12,8 @@ namespace perfuse {
 
 class RunLog {
  public:
-  RunLog(const CallArguments& arguments, runtime::DeviceContext& context) : arguments_(arguments), context_(context) {}
+  RunLog(const CallArguments& arguments, runtime::DeviceContext& context)
+      : arguments_(arguments), context_(context) {}
 
   // Ends the stage before, begins this one.
   void stage(std::string name);
@@ -27,7 +28,8 @@ class RunLog {
 
   // The taps under this component's name, and the options to run it with. Taps are taken at the first run.
   [[nodiscard]] runtime::RunOptions options_for(const std::string& component);
-  void taps(const std::string& component, const runtime::RunOptions& options, const runtime::NamedBuffers& outputs) const;
+  void taps(const std::string& component, const runtime::RunOptions& options,
+            const runtime::NamedBuffers& outputs) const;
 
   // Ends the last stage and fills in the output's times and warnings.
   void finish(PipelineOutput& output);

@@ -6,8 +6,12 @@ namespace perfuse {
 
 using runtime::BufferPtr;
 
-SchedulerRunner::SchedulerRunner(const Scheduler& scheduler, LatentPrograms& programs, runtime::DeviceContext& context, BufferPtr sample)
-    : scheduler_(scheduler), programs_(programs), context_(context), sample_(std::move(sample)),
+SchedulerRunner::SchedulerRunner(const Scheduler& scheduler, LatentPrograms& programs,
+                                 runtime::DeviceContext& context, BufferPtr sample)
+    : scheduler_(scheduler),
+      programs_(programs),
+      context_(context),
+      sample_(std::move(sample)),
       history_(static_cast<std::size_t>(scheduler.history_slots())) {}
 
 BufferPtr& SchedulerRunner::slot(Slot slot) {
@@ -32,7 +36,8 @@ void SchedulerRunner::step(int index, BufferPtr model_output, std::span<Generato
   const auto& nhwc = sample_->type().shape;
   noise_.clear();
   for (int i = 0; i < step.noise_draws; ++i) {
-    const Tensor drawn = randn_tensor({nhwc[0], nhwc[3], nhwc[1], nhwc[2]}, generators, step.noise_f32 ? DType::f32 : dtype);
+    const Tensor drawn =
+        randn_tensor({nhwc[0], nhwc[3], nhwc[1], nhwc[2]}, generators, step.noise_f32 ? DType::f32 : dtype);
     noise_.push_back(context_.upload(nchw_to_nhwc(drawn)));
   }
   for (const auto& action : step.actions) {
@@ -47,10 +52,14 @@ void SchedulerRunner::step(int index, BufferPtr model_output, std::span<Generato
       continue;
     }
     // Clipping and thresholding: on the host, in f32.
-    const Slot target = std::visit([](const auto& a) {
-      if constexpr (requires { a.slot; }) return a.slot;
-      else return a.destination;
-    }, action);
+    const Slot target = std::visit(
+        [](const auto& a) {
+          if constexpr (requires { a.slot; })
+            return a.slot;
+          else
+            return a.destination;
+        },
+        action);
     Tensor values = context_.download(slot(target)).to(DType::f32);
     apply_on_host({{action}, 0, false, {}}, [&](Slot) -> Tensor& { return values; });
     slot(target) = context_.upload(values.to(dtype));

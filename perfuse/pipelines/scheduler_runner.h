@@ -13,7 +13,8 @@ namespace perfuse {
 class SchedulerRunner {
  public:
   // `scheduler` has its timesteps set. `sample` is the initial latents, NHWC on the device.
-  SchedulerRunner(const Scheduler& scheduler, LatentPrograms& programs, runtime::DeviceContext& context, runtime::BufferPtr sample);
+  SchedulerRunner(const Scheduler& scheduler, LatentPrograms& programs, runtime::DeviceContext& context,
+                  runtime::BufferPtr sample);
 
   // The sample as the model wants it before call `index`.
   [[nodiscard]] runtime::BufferPtr model_input(int index, int copies);

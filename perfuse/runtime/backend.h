@@ -50,8 +50,8 @@ struct ParameterUse {
 
 // Why a kernel was taken, and what was tried before it (--explain).
 struct KernelChoice {
-  std::string node;    // path and op
-  std::string kernel;  // the one taken
+  std::string node;                   // path and op
+  std::string kernel;                 // the one taken
   std::vector<std::string> refusals;  // "name: reason", in order of trial
 };
 
@@ -80,14 +80,16 @@ class Backend {
   virtual ~Backend() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;  // "cpu", "pjrt", "neuron"
   // Why this node can't run here, or nothing if it can. Asked when segments are cut.
-  [[nodiscard]] virtual std::optional<std::string> refusal(const graph::Graph& graph, const graph::Node& node) const = 0;
+  [[nodiscard]] virtual std::optional<std::string> refusal(const graph::Graph& graph,
+                                                           const graph::Node& node) const = 0;
   [[nodiscard]] virtual std::shared_ptr<const Executable> compile(const graph::Graph& program) = 0;
 
   // Plain memory, 64-byte aligned; Error(out_of_memory) says how much was wanted and how much there is.
   [[nodiscard]] virtual BufferPtr allocate(const graph::ValueType& type) = 0;
   // A value inside `area` (an allocate() of u8), or null where this backend can't place values itself: then
   // executables make their outputs.
-  [[nodiscard]] virtual BufferPtr place(const BufferPtr& area, std::size_t offset, const graph::ValueType& type) = 0;
+  [[nodiscard]] virtual BufferPtr place(const BufferPtr& area, std::size_t offset,
+                                        const graph::ValueType& type) = 0;
   [[nodiscard]] virtual BufferPtr upload(const Tensor& host) = 0;
   [[nodiscard]] virtual Tensor download(const BufferPtr& buffer) = 0;
   [[nodiscard]] virtual MemoryStats memory_stats() const = 0;

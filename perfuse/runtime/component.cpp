@@ -4,15 +4,19 @@
 
 namespace perfuse::runtime {
 
-Component::Component(std::string name, std::shared_ptr<const WeightFiles> weights, std::shared_ptr<DeviceContext> context,
-                     ComponentOptions options)
-    : name_(std::move(name)), context_(std::move(context)), options_(std::move(options)),
+Component::Component(std::string name, std::shared_ptr<const WeightFiles> weights,
+                     std::shared_ptr<DeviceContext> context, ComponentOptions options)
+    : name_(std::move(name)),
+      context_(std::move(context)),
+      options_(std::move(options)),
       parameters_(std::make_shared<ParameterStore>(std::move(weights), context_)) {
   if (options_.mesh.size() != 1)
-    fail(ErrorKind::unsupported, "{}: a mesh of {} devices; {} runs on one", name_, options_.mesh.size(), to_string(context_->device()));
+    fail(ErrorKind::unsupported, "{}: a mesh of {} devices; {} runs on one", name_, options_.mesh.size(),
+         to_string(context_->device()));
 }
 
-std::shared_ptr<const Module> Component::module(const std::string& key, const std::vector<std::string>& taps, const Build& build) {
+std::shared_ptr<const Module> Component::module(const std::string& key, const std::vector<std::string>& taps,
+                                                const Build& build) {
   std::string full_key = key;
   for (const auto& path : taps) full_key += "|" + path;
   const std::scoped_lock lock(mutex_);

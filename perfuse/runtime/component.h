@@ -22,8 +22,8 @@ struct ComponentOptions {
 class Component {
  public:
   // `weights` may be null (small programs without parameters). Error(unsupported) for a mesh larger than 1.
-  Component(std::string name, std::shared_ptr<const WeightFiles> weights, std::shared_ptr<DeviceContext> context,
-            ComponentOptions options);
+  Component(std::string name, std::shared_ptr<const WeightFiles> weights,
+            std::shared_ptr<DeviceContext> context, ComponentOptions options);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] DType dtype() const { return options_.dtype; }
@@ -33,7 +33,9 @@ class Component {
   // The module of this key (which must say everything that the graph depends on), built at the first call. `taps` are module
   // paths that become outputs too.
   using Build = std::function<graph::Graph()>;
-  [[nodiscard]] std::shared_ptr<const Module> module(const std::string& key, const std::vector<std::string>& taps, const Build& build);
+  [[nodiscard]] std::shared_ptr<const Module> module(const std::string& key,
+                                                     const std::vector<std::string>& taps,
+                                                     const Build& build);
 
   // Drops prepared weights, the files' resident pages and idle workspaces; the next run brings them back.
   void release();

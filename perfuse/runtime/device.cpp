@@ -26,8 +26,10 @@ Device::Device(std::string_view text) {
   const auto digits = text.substr(colon + 1);
   const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index_);
   if (code != std::errc{} || end != digits.data() + digits.size() || index_ < 0 || index_ > 4095)
-    fail(ErrorKind::usage, "device {}: expected KIND or KIND:INDEX with an index from 0 to 4095", quote(text));
-  if (kind_ == DeviceKind::cpu && index_ != 0) fail(ErrorKind::usage, "device {}: there is only one cpu", quote(text));
+    fail(ErrorKind::usage, "device {}: expected KIND or KIND:INDEX with an index from 0 to 4095",
+         quote(text));
+  if (kind_ == DeviceKind::cpu && index_ != 0)
+    fail(ErrorKind::usage, "device {}: there is only one cpu", quote(text));
 }
 
 std::string to_string(const Device& device) {

@@ -10,7 +10,8 @@ std::shared_ptr<const Executable> DeviceContext::executable(const graph::Segment
   if (entry) return entry;
   for (const auto& node : segment.program.nodes)
     if (const auto reason = backend_->refusal(segment.program, node))
-      fail(ErrorKind::unsupported, "{}: {} ({}): {}", to_string(device_), node.path, graph::to_string(node.op), *reason);
+      fail(ErrorKind::unsupported, "{}: {} ({}): {}", to_string(device_), node.path,
+           graph::to_string(node.op), *reason);
   entry = backend_->compile(segment.program);
   ++compiled_;
   return entry;

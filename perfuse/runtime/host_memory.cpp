@@ -23,7 +23,8 @@ std::uint64_t cgroup_limit(const char* file) {
 std::uint64_t host_memory_limit() {
   const auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   const auto physical = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-  return std::min({physical, cgroup_limit("/sys/fs/cgroup/memory.max"), cgroup_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  return std::min({physical, cgroup_limit("/sys/fs/cgroup/memory.max"),
+                   cgroup_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
 }
 
 std::uint64_t peak_resident_memory() {

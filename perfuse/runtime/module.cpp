@@ -17,7 +17,9 @@ graph::ValueType bytes_type(std::size_t bytes) { return {DType::u8, {static_cast
 
 Module::Module(graph::Graph graph, graph::Granularity granularity, std::shared_ptr<DeviceContext> context,
                std::shared_ptr<ParameterStore> parameters)
-    : graph_(std::move(graph)), context_(std::move(context)), parameters_(std::move(parameters)),
+    : graph_(std::move(graph)),
+      context_(std::move(context)),
+      parameters_(std::move(parameters)),
       segments_(graph::cut(graph_, granularity)) {
   std::set<const Executable*> distinct;
   for (const auto& segment : segments_) {
@@ -27,7 +29,8 @@ Module::Module(graph::Graph graph, graph::Granularity granularity, std::shared_p
   }
   plan_.segments = segments_.size();
   plan_.distinct_executables = distinct.size();
-  for (const auto& parameter : graph_.parameters) plan_.parameter_bytes += graph_.type(parameter.value).bytes();
+  for (const auto& parameter : graph_.parameters)
+    plan_.parameter_bytes += graph_.type(parameter.value).bytes();
   plan_values();
 }
 
@@ -86,10 +89,11 @@ NamedBuffers Module::run(const NamedBuffers& inputs, const std::stop_token& stop
   std::vector<BufferPtr> values = workspace.values;
   for (const auto& port : graph_.inputs) {
     const auto found = inputs.find(port.name);
-    if (found == inputs.end() || !found->second) fail(ErrorKind::usage, "{}: input {} was not given", graph_.name, port.name);
+    if (found == inputs.end() || !found->second)
+      fail(ErrorKind::usage, "{}: input {} was not given", graph_.name, port.name);
     if (found->second->type() != graph_.type(port.value))
-      fail(ErrorKind::usage, "{}: input {} is {}, expected {}", graph_.name, port.name, to_string(found->second->type()),
-           to_string(graph_.type(port.value)));
+      fail(ErrorKind::usage, "{}: input {} is {}, expected {}", graph_.name, port.name,
+           to_string(found->second->type()), to_string(graph_.type(port.value)));
     values[index(port.value)] = found->second;
   }
 
@@ -99,7 +103,8 @@ NamedBuffers Module::run(const NamedBuffers& inputs, const std::stop_token& stop
     const auto& segment = segments_[s];
     parameters.clear(), in.clear(), out.clear();
     for (const auto& use : executables_[s]->parameter_uses()) {
-      const auto& parameter = graph_.parameters[static_cast<std::size_t>(segment.parameters[static_cast<std::size_t>(use.parameter)])];
+      const auto& parameter = graph_.parameters[static_cast<std::size_t>(
+          segment.parameters[static_cast<std::size_t>(use.parameter)])];
       parameters.push_back(parameters_->get(parameter, graph_.type(parameter.value), *use.format));
     }
     for (const auto value : segment.inputs) in.push_back(values[index(value)]);

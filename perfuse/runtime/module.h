@@ -62,8 +62,8 @@ class Module {
   std::shared_ptr<DeviceContext> context_;
   std::shared_ptr<ParameterStore> parameters_;
   std::vector<graph::Segment> segments_;
-  std::vector<std::shared_ptr<const Executable>> executables_;  // by segment
-  std::vector<std::vector<graph::ValueId>> dead_after_;         // by segment: values that no later one reads
+  std::vector<std::shared_ptr<const Executable>> executables_;   // by segment
+  std::vector<std::vector<graph::ValueId>> dead_after_;          // by segment: values that no later one reads
   std::vector<std::pair<graph::ValueId, std::size_t>> offsets_;  // values placed in the area
   Plan plan_;
   mutable std::mutex mutex_;

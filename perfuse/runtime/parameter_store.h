@@ -19,7 +19,8 @@ class ParameterStore {
   ParameterStore(std::shared_ptr<const WeightFiles> weights, std::shared_ptr<DeviceContext> context)
       : weights_(std::move(weights)), context_(std::move(context)) {}
 
-  [[nodiscard]] BufferPtr get(const graph::Parameter& parameter, const graph::ValueType& type, const ParameterFormat& format);
+  [[nodiscard]] BufferPtr get(const graph::Parameter& parameter, const graph::ValueType& type,
+                              const ParameterFormat& format);
   // Forgets the prepared parameters (a run that holds some keeps them to its end) and drops the files' pages from memory.
   void release();
   [[nodiscard]] const WeightFiles* weights() const { return weights_.get(); }

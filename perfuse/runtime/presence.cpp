@@ -82,14 +82,18 @@ int count_of(const std::vector<fs::path>& nodes) { return static_cast<int>(nodes
 }  // namespace
 
 Presence cpu_package() { return {true, "built in"}; }
-Presence cpu_device() { return {true, fmt::format("{} core{}", available_cores(), available_cores() == 1 ? "" : "s")}; }
+Presence cpu_device() {
+  return {true, fmt::format("{} core{}", available_cores(), available_cores() == 1 ? "" : "s")};
+}
 int cpu_count() { return 1; }
 
 Presence cuda_package() { return any_library({"libcuda.so.1"}, "the NVIDIA driver library"); }
 Presence cuda_device() { return nodes_present(nvidia_nodes(), "/dev/nvidia0"); }
 int cuda_count() { return count_of(nvidia_nodes()); }
 
-Presence rocm_package() { return any_library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"}, "ROCm"); }
+Presence rocm_package() {
+  return any_library({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6"}, "ROCm");
+}
 Presence rocm_device() { return nodes_present(rocm_nodes(), "AMD GPU with a /dev/dri/renderD node"); }
 int rocm_count() { return pci_count("0x1002", {"0x03", "0x12"}); }
 
@@ -98,7 +102,9 @@ Presence xpu_device() { return nodes_present(xpu_nodes(), "Intel GPU with a /dev
 int xpu_count() { return pci_count("0x8086", {"0x03", "0x12"}); }
 
 Presence tpu_package() { return any_library({"libtpu.so"}, "libtpu"); }
-Presence tpu_device() { return nodes_present(tpu_nodes(), "/dev/accel0 or Google accelerator on the PCI bus"); }
+Presence tpu_device() {
+  return nodes_present(tpu_nodes(), "/dev/accel0 or Google accelerator on the PCI bus");
+}
 int tpu_count() { return count_of(tpu_nodes()); }
 
 Presence mps_package() { return {false, "Metal exists on macOS alone; this build is for Linux"}; }

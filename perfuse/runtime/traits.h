@@ -29,8 +29,8 @@ struct TypeRule {
 struct DeviceTraits {
   DeviceKind kind;
   std::string_view name;
-  std::string_view vendor;        // for people
-  std::string_view backend;       // "cpu", "pjrt", "neuron"
+  std::string_view vendor;   // for people
+  std::string_view backend;  // "cpu", "pjrt", "neuron"
   // References: a row that leaves one out does not compile.
   Presence (&package_installed)();  // the vendor's runtime software
   Presence (&device_present)();     // a device that this process could open

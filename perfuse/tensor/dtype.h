@@ -28,8 +28,7 @@ enum class DType { f32, bf16, f16, i32, u8, boolean, i64, f64 };
 [[nodiscard]] bool is_floating(DType dtype);
 
 // The C++ type of an element <-> DType. `bool` is one byte, 0 or 1.
-template <class T>
-struct DTypeOf;
+template <class T> struct DTypeOf;
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::bf16; };
 template <> struct DTypeOf<float16> { static constexpr DType value = DType::f16; };
@@ -40,8 +39,7 @@ template <> struct DTypeOf<std::int64_t> { static constexpr DType value = DType:
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
 
 // Calls f(T{}) with the element type of `dtype`: visit_dtype(d, [&](auto zero) { using T = decltype(zero); … }).
-template <class F>
-decltype(auto) visit_dtype(DType dtype, F&& f) {
+template <class F> decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
     case DType::bf16: return f(bfloat16{});
     case DType::f16: return f(float16{});

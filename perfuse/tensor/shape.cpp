@@ -12,7 +12,8 @@ std::int64_t numel(std::span<const std::int64_t> shape) {
   std::int64_t product = 1;
   for (const auto size : shape) {
     if (size < 0) fail(ErrorKind::usage, "shape {} has a negative size", to_string(shape));
-    if (size != 0 && product > kMost / size) fail(ErrorKind::usage, "shape {} is too large", to_string(shape));
+    if (size != 0 && product > kMost / size)
+      fail(ErrorKind::usage, "shape {} is too large", to_string(shape));
     product *= size;
   }
   return product;

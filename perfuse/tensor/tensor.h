@@ -24,8 +24,7 @@ class Tensor {
   [[nodiscard]] static Tensor zeros(DType dtype, Shape shape);
 
   // `values` in row-major order; their number must be the shape's product.
-  template <class T>
-  [[nodiscard]] static Tensor from(Shape shape, const std::vector<T>& values);
+  template <class T> [[nodiscard]] static Tensor from(Shape shape, const std::vector<T>& values);
 
   // Borrows `data`, which `owner` keeps alive. Read-only: mutable_data() copies first.
   [[nodiscard]] static Tensor borrow(DType dtype, Shape shape, const std::byte* data,
@@ -43,10 +42,8 @@ class Tensor {
   [[nodiscard]] std::span<std::byte> mutable_bytes();
 
   // Elements as T; throws Error(usage) if T is not the tensor's type.
-  template <class T>
-  [[nodiscard]] std::span<const T> data() const;
-  template <class T>
-  [[nodiscard]] std::span<T> mutable_data();
+  template <class T> [[nodiscard]] std::span<const T> data() const;
+  template <class T> [[nodiscard]] std::span<T> mutable_data();
 
   // Values converted to another type (itself if it is that type). Floats round to nearest even;
   // float to integer truncates towards zero (NaN is 0, what is out of range the nearest end).
@@ -66,8 +63,8 @@ class Tensor {
   DType dtype_ = DType::f32;
   Shape shape_;
   std::int64_t numel_ = 0;
-  std::shared_ptr<std::byte[]> owned_;   // null where borrowed
-  std::shared_ptr<const void> owner_;    // keeps borrowed data alive
+  std::shared_ptr<std::byte[]> owned_;  // null where borrowed
+  std::shared_ptr<const void> owner_;   // keeps borrowed data alive
   const std::byte* data_ = nullptr;
 };
 
@@ -81,8 +78,7 @@ class Tensor {
 // True if no element is NaN or infinite (integers always are finite).
 [[nodiscard]] bool all_finite(const Tensor& tensor);
 
-template <class T>
-Tensor Tensor::from(Shape shape, const std::vector<T>& values) {
+template <class T> Tensor Tensor::from(Shape shape, const std::vector<T>& values) {
   Tensor tensor = empty(DTypeOf<T>::value, std::move(shape));
   if (static_cast<std::int64_t>(values.size()) != tensor.numel())
     fail(ErrorKind::usage, "tensor of shape {} takes {} values, got {}", perfuse::to_string(tensor.shape()),
@@ -92,14 +88,12 @@ Tensor Tensor::from(Shape shape, const std::vector<T>& values) {
   return tensor;
 }
 
-template <class T>
-std::span<const T> Tensor::data() const {
+template <class T> std::span<const T> Tensor::data() const {
   check_type(DTypeOf<T>::value);
   return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(numel_)};
 }
 
-template <class T>
-std::span<T> Tensor::mutable_data() {
+template <class T> std::span<T> Tensor::mutable_data() {
   check_type(DTypeOf<T>::value);
   return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<std::size_t>(numel_)};
 }

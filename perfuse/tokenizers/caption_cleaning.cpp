@@ -18,8 +18,10 @@ namespace {
 
 // Python's classes and borders, which differ from ICU's (marks are no letters; U+001C to U+001F are white space).
 constexpr std::string_view kWord = R"(\p{L}\p{N}_)";
-constexpr std::string_view kSpace = R"(\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000)";
-constexpr std::string_view kBorder = R"((?:(?<=[\p{L}\p{N}_])(?![\p{L}\p{N}_])|(?<![\p{L}\p{N}_])(?=[\p{L}\p{N}_])))";
+constexpr std::string_view kSpace =
+    R"(\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000)";
+constexpr std::string_view kBorder =
+    R"((?:(?<=[\p{L}\p{N}_])(?![\p{L}\p{N}_])|(?<![\p{L}\p{N}_])(?=[\p{L}\p{N}_])))";
 
 // ICU counts in steps of matching, about a millisecond each.
 constexpr std::int32_t kTimeLimit = 300;
@@ -33,10 +35,14 @@ std::string expand(std::string_view pattern) {
     if (c == '\\' && i + 1 < pattern.size()) {
       const char next = pattern[++i];
       const std::string_view inside = next == 'w' ? kWord : kSpace;
-      if (next == 'b' && !in_class) result += kBorder;
-      else if (next == 'w' || next == 's') result += in_class ? std::string(inside) : fmt::format("[{}]", inside);
-      else if (next == 'S' && !in_class) result += fmt::format("[^{}]", inside);
-      else (result += c) += next;
+      if (next == 'b' && !in_class)
+        result += kBorder;
+      else if (next == 'w' || next == 's')
+        result += in_class ? std::string(inside) : fmt::format("[{}]", inside);
+      else if (next == 'S' && !in_class)
+        result += fmt::format("[^{}]", inside);
+      else
+        (result += c) += next;
       continue;
     }
     if (c == '[') in_class = true;
@@ -61,9 +67,10 @@ const std::vector<Rule>& rules_before_tags() {
 }
 
 constexpr Rule kRulesAfterTags[] = {
-    {R"(@[\w]+\b)", ""},                             // user names
-    {R"([\u31c0-\u4dff\u4e00-\u9fff]+)", ""},        // CJK strokes to unified ideographs, katakana extensions
-    {R"([\u002d\u058a\u05be\u1400\u1806\u2010-\u2015\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u301c\u3030\u30a0\ufe31\ufe32\ufe58\ufe63\uff0d]+)", "-"},
+    {R"(@[\w]+\b)", ""},                       // user names
+    {R"([\u31c0-\u4dff\u4e00-\u9fff]+)", ""},  // CJK strokes to unified ideographs, katakana extensions
+    {R"([\u002d\u058a\u05be\u1400\u1806\u2010-\u2015\u2e17\u2e1a\u2e3a\u2e3b\u2e40\u301c\u3030\u30a0\ufe31\ufe32\ufe58\ufe63\uff0d]+)",
+     "-"},
     {R"([`\u00b4\u00ab\u00bb\u201c\u201d\u00a8])", "\""},
     {R"([\u2018\u2019])", "'"},
     {R"(&quot;?)", ""},
@@ -73,7 +80,7 @@ constexpr Rule kRulesAfterTags[] = {
     {R"(\\n)", " "},                                 // a line break that was written out
     {R"(#\d{1,3}\b)", ""},
     {R"(#\d{5,}\b)", ""},
-    {R"(\b\d{6,}\b)", ""},                           // telephone numbers and the like
+    {R"(\b\d{6,}\b)", ""},  // telephone numbers and the like
     {R"(\S+\.(?:png|jpg|jpeg|bmp|webp|eps|pdf|apk|mp4))", ""},
     {R"(["']{2,})", "\""},
     {R"([.]{2,})", " "},
@@ -85,9 +92,9 @@ constexpr Rule kJoiners{R"([\-_])", " "};
 constexpr int kFewJoiners = 3;  // up to three, words joined by - or _ are taken for meant
 
 constexpr Rule kRulesAfterMending[] = {
-    {R"(\b[a-zA-Z]{1,3}\d{3,15}\b)", ""},            // jc6640
-    {R"(\b[a-zA-Z]+\d+[a-zA-Z]+\b)", ""},            // jc6640vc
-    {R"(\b\d+[a-zA-Z]+\d+\b)", ""},                  // 6640vc231
+    {R"(\b[a-zA-Z]{1,3}\d{3,15}\b)", ""},  // jc6640
+    {R"(\b[a-zA-Z]+\d+[a-zA-Z]+\b)", ""},  // jc6640vc
+    {R"(\b\d+[a-zA-Z]+\d+\b)", ""},        // 6640vc231
     {R"((worldwide\s+)?(free\s+)?shipping)", ""},
     {R"((free\s)?download(\sfree)?)", ""},
     {R"(\bclick\b\s(?:for|on)\s[\w]+)", ""},
@@ -107,8 +114,11 @@ constexpr Rule kRulesAfterMending[] = {
 std::unique_ptr<icu::RegexPattern> compile(const Rule& rule) {
   UErrorCode status = U_ZERO_ERROR;
   UParseError where;
-  std::unique_ptr<icu::RegexPattern> pattern(icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(expand(rule.pattern)), 0, where, status));
-  if (U_FAILURE(status)) fail(ErrorKind::unsupported, "caption cleaning: ICU does not take the pattern {}: {}", rule.pattern, u_errorName(status));
+  std::unique_ptr<icu::RegexPattern> pattern(
+      icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(expand(rule.pattern)), 0, where, status));
+  if (U_FAILURE(status))
+    fail(ErrorKind::unsupported, "caption cleaning: ICU does not take the pattern {}: {}", rule.pattern,
+         u_errorName(status));
   return pattern;
 }
 
@@ -119,7 +129,8 @@ std::unique_ptr<icu::RegexPattern> compile(const Rule& rule) {
 // A rule ready to use; immutable, so threads share it.
 class CompiledRule {
  public:
-  explicit CompiledRule(const Rule& rule) : pattern_(compile(rule)), replacement_(icu::UnicodeString::fromUTF8(std::string(rule.replacement))) {}
+  explicit CompiledRule(const Rule& rule)
+      : pattern_(compile(rule)), replacement_(icu::UnicodeString::fromUTF8(std::string(rule.replacement))) {}
 
   void apply(icu::UnicodeString& text) const {
     UErrorCode status = U_ZERO_ERROR;
@@ -138,7 +149,8 @@ class CompiledRule {
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<icu::RegexMatcher> match(const icu::UnicodeString& text, UErrorCode& status) const {
+  [[nodiscard]] std::unique_ptr<icu::RegexMatcher> match(const icu::UnicodeString& text,
+                                                         UErrorCode& status) const {
     std::unique_ptr<icu::RegexMatcher> matcher(pattern_->matcher(text, status));
     if (U_FAILURE(status)) fail_slow();
     matcher->setTimeLimit(kTimeLimit, status);
@@ -148,8 +160,7 @@ class CompiledRule {
   icu::UnicodeString replacement_;
 };
 
-template <class Rules>
-std::vector<CompiledRule> compile_all(const Rules& rules) {
+template <class Rules> std::vector<CompiledRule> compile_all(const Rules& rules) {
   std::vector<CompiledRule> result;
   for (const auto& rule : rules) result.emplace_back(rule);
   return result;
@@ -157,10 +168,16 @@ std::vector<CompiledRule> compile_all(const Rules& rules) {
 
 // %41 and + of a URL's query. Bytes that are not UTF-8 then become U+FFFD.
 std::string unquote_plus(std::string_view text) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+  };
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escaped = text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
+    const bool escaped =
+        text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
     if (escaped) {
       result += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
       i += 2;
@@ -178,11 +195,16 @@ std::optional<char32_t> entity(std::string_view name) {
   if (name.starts_with('#')) {
     const bool hex = name.size() > 1 && (name[1] == 'x' || name[1] == 'X');
     const std::string digits(name.substr(hex ? 2 : 1));
-    if (digits.empty() || digits.size() > 7 || digits.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789") != std::string::npos) return std::nullopt;
+    if (digits.empty() || digits.size() > 7 ||
+        digits.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789") != std::string::npos)
+      return std::nullopt;
     const auto value = std::stoul(digits, nullptr, hex ? 16 : 10);
-    return value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000) ? char32_t{0xfffd} : static_cast<char32_t>(value);
+    return value == 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)
+               ? char32_t{0xfffd}
+               : static_cast<char32_t>(value);
   }
-  const auto found = std::lower_bound(kHtmlEntities.begin(), kHtmlEntities.end(), name, [](const HtmlEntity& e, std::string_view n) { return e.name < n; });
+  const auto found = std::lower_bound(kHtmlEntities.begin(), kHtmlEntities.end(), name,
+                                      [](const HtmlEntity& e, std::string_view n) { return e.name < n; });
   return found != kHtmlEntities.end() && found->name == name ? std::optional(found->character) : std::nullopt;
 }
 
@@ -203,7 +225,9 @@ icu::UnicodeString html_text(const icu::UnicodeString& html) {
     }
     if (bytes[i] == '&') {
       const auto end = bytes.find(';', i);
-      const auto character = end != std::string::npos && end - i <= kLongestEntity ? entity(std::string_view(bytes).substr(i + 1, end - i - 1)) : std::nullopt;
+      const auto character = end != std::string::npos && end - i <= kLongestEntity
+                                 ? entity(std::string_view(bytes).substr(i + 1, end - i - 1))
+                                 : std::nullopt;
       if (character) {
         icu::UnicodeString(static_cast<UChar32>(*character)).toUTF8String(result);
         i = end + 1;
@@ -217,23 +241,32 @@ icu::UnicodeString html_text(const icu::UnicodeString& html) {
 
 // Ligatures and full-width forms as plain letters, one kind of line break, no control characters, composed (NFC).
 icu::UnicodeString mend(const icu::UnicodeString& text) {
-  static constexpr std::pair<UChar32, const char*> kLigatures[] = {{0xfb00, "ff"}, {0xfb01, "fi"}, {0xfb02, "fl"}, {0xfb03, "ffi"},
-                                                                   {0xfb04, "ffl"}, {0xfb05, "st"}, {0xfb06, "st"}, {0x0133, "ij"}, {0x0149, "'n"}};
+  static constexpr std::pair<UChar32, const char*> kLigatures[] = {
+      {0xfb00, "ff"}, {0xfb01, "fi"}, {0xfb02, "fl"}, {0xfb03, "ffi"}, {0xfb04, "ffl"},
+      {0xfb05, "st"}, {0xfb06, "st"}, {0x0133, "ij"}, {0x0149, "'n"}};
   icu::UnicodeString result;
   for (std::int32_t i = 0; i < text.length(); i = text.moveIndex32(i, 1)) {
     const UChar32 c = text.char32At(i);
-    const auto ligature = std::find_if(std::begin(kLigatures), std::end(kLigatures), [c](const auto& l) { return l.first == c; });
-    const bool control = c < 0x09 || c == 0x0b || (c >= 0x0e && c < 0x20) || c == 0x7f || (c >= 0x206a && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffc);
-    if (ligature != std::end(kLigatures)) result += icu::UnicodeString::fromUTF8(ligature->second);
-    else if (c >= 0xff01 && c <= 0xff5e) result += c - 0xff01 + 0x21;
-    else if (c == 0x3000) result += ' ';
-    else if (c == 0x0d || c == 0x85 || c == 0x2028 || c == 0x2029) result += '\n';
-    else if (!control) result += c;
+    const auto ligature = std::find_if(std::begin(kLigatures), std::end(kLigatures),
+                                       [c](const auto& l) { return l.first == c; });
+    const bool control = c < 0x09 || c == 0x0b || (c >= 0x0e && c < 0x20) || c == 0x7f ||
+                         (c >= 0x206a && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffc);
+    if (ligature != std::end(kLigatures))
+      result += icu::UnicodeString::fromUTF8(ligature->second);
+    else if (c >= 0xff01 && c <= 0xff5e)
+      result += c - 0xff01 + 0x21;
+    else if (c == 0x3000)
+      result += ' ';
+    else if (c == 0x0d || c == 0x85 || c == 0x2028 || c == 0x2029)
+      result += '\n';
+    else if (!control)
+      result += c;
   }
   UErrorCode status = U_ZERO_ERROR;
   const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
   icu::UnicodeString composed = U_SUCCESS(status) ? nfc->normalize(result, status) : result;
-  if (U_FAILURE(status)) fail(ErrorKind::unsupported, "caption cleaning: ICU can't normalise: {}", u_errorName(status));
+  if (U_FAILURE(status))
+    fail(ErrorKind::unsupported, "caption cleaning: ICU can't normalise: {}", u_errorName(status));
   return composed;
 }
 

@@ -22,16 +22,21 @@ std::vector<Expected> expected_attention(const Attention& op, const std::vector<
       for (std::int64_t h = 0; h < qs[2]; ++h) {
         const auto g = h / (qs[2] / ks[2]);
         const auto at = static_cast<std::size_t>(((b * qs[1] + s) * qs[2] + h) * qs[3]);
-        const auto key_at = [&](std::int64_t t) { return static_cast<std::size_t>(((b * ks[1] + t) * ks[2] + g) * qs[3]); };
+        const auto key_at = [&](std::int64_t t) {
+          return static_cast<std::size_t>(((b * ks[1] + t) * ks[2] + g) * qs[3]);
+        };
         std::vector<double> scores(static_cast<std::size_t>(ks[1]));
         double most = -std::numeric_limits<double>::infinity(), sum = 0;
         for (std::int64_t t = 0; t < ks[1]; ++t) {
           auto& score = scores[static_cast<std::size_t>(t)];
           for (std::int64_t d = 0; d < qs[3]; ++d)
-            score += q[at + static_cast<std::size_t>(d)] * k[key_at(t) + static_cast<std::size_t>(d)] * op.scale;
+            score +=
+                q[at + static_cast<std::size_t>(d)] * k[key_at(t) + static_cast<std::size_t>(d)] * op.scale;
           if (!bias.empty())
-            score += bias[static_cast<std::size_t>((((bs[0] == 1 ? 0 : b) * bs[1] + (bs[1] == 1 ? 0 : h)) * bs[2] +
-                                                    (bs[2] == 1 ? 0 : s)) * bs[3] + t)];
+            score += bias[static_cast<std::size_t>(
+                (((bs[0] == 1 ? 0 : b) * bs[1] + (bs[1] == 1 ? 0 : h)) * bs[2] + (bs[2] == 1 ? 0 : s)) *
+                    bs[3] +
+                t)];
           if (op.causal && t > s + ks[1] - qs[1]) score = -std::numeric_limits<double>::infinity();
           most = std::max(most, score);
         }
@@ -74,18 +79,20 @@ Attention scaled(std::int64_t depth, bool causal = false) {
 }
 
 TEST(Attention, Shapes) {
-  const std::vector<Case> cases{{2, 64, 64, 4, 4, 64},  {1, 77, 77, 3, 3, 64},   {2, 130, 300, 2, 2, 72},
-                                {1, 1, 1, 1, 1, 8},     {1, 5, 700, 2, 1, 40},   {1, 257, 31, 6, 2, 13},
+  const std::vector<Case> cases{{2, 64, 64, 4, 4, 64},   {1, 77, 77, 3, 3, 64},  {2, 130, 300, 2, 2, 72},
+                                {1, 1, 1, 1, 1, 8},      {1, 5, 700, 2, 1, 40},  {1, 257, 31, 6, 2, 13},
                                 {1, 100, 90, 1, 1, 512}, {3, 16, 17, 8, 4, 128}, {1, 200, 513, 1, 1, 160}};
   for (const auto& c : cases)
     for (const auto type : kFloats) {
-      SCOPED_TRACE(testing::Message() << "S " << c.queries << " T " << c.keys << " D " << c.depth << " " << to_string(type));
+      SCOPED_TRACE(testing::Message()
+                   << "S " << c.queries << " T " << c.keys << " D " << c.depth << " " << to_string(type));
       check(scaled(c.depth), qkv(c, type));
     }
 }
 
 TEST(Attention, Causal) {
-  for (const Case& c : {Case{1, 77, 77, 2, 2, 64}, Case{1, 300, 300, 1, 1, 32}, Case{2, 3, 70, 2, 1, 24}, Case{1, 70, 40, 1, 1, 16}}) {
+  for (const Case& c : {Case{1, 77, 77, 2, 2, 64}, Case{1, 300, 300, 1, 1, 32}, Case{2, 3, 70, 2, 1, 24},
+                        Case{1, 70, 40, 1, 1, 16}}) {
     SCOPED_TRACE(testing::Message() << "S " << c.queries << " T " << c.keys);
     check(scaled(c.depth, true), qkv(c, DType::f32));
     check(scaled(c.depth, true), qkv(c, DType::bf16));
@@ -94,8 +101,8 @@ TEST(Attention, Causal) {
 
 TEST(Attention, BiasBroadcasts) {
   const Case c{2, 70, 300, 4, 2, 32};
-  for (const auto& shape : {Shape{1, 1, 1, 300}, Shape{2, 1, 1, 300}, Shape{1, 4, 70, 300}, Shape{2, 4, 70, 300},
-                            Shape{2, 1, 70, 300}, Shape{1, 4, 1, 300}})
+  for (const auto& shape : {Shape{1, 1, 1, 300}, Shape{2, 1, 1, 300}, Shape{1, 4, 70, 300},
+                            Shape{2, 4, 70, 300}, Shape{2, 1, 70, 300}, Shape{1, 4, 1, 300}})
     for (const auto bias : kFloats) {
       SCOPED_TRACE(testing::Message() << to_string(shape) << " " << to_string(bias));
       auto operands = qkv(c, bias == DType::bf16 ? DType::bf16 : DType::f32);

@@ -6,7 +6,8 @@ namespace {
 
 using graph::op::Conv2d;
 
-std::vector<Expected> expected_conv(const Conv2d& op, const std::vector<Tensor>& operands, const Shape& result) {
+std::vector<Expected> expected_conv(const Conv2d& op, const std::vector<Tensor>& operands,
+                                    const Shape& result) {
   const auto x = doubles(operands[0]), weight = doubles(operands[1]);
   const auto bias = operands.size() > 2 ? doubles(operands[2]) : std::vector<double>();
   const auto& xs = operands[0].shape();
@@ -23,8 +24,9 @@ std::vector<Expected> expected_conv(const Conv2d& op, const std::vector<Tensor>&
               const auto h = i * op.stride - op.pad_top + kh, w = j * op.stride - op.pad_left + kw;
               if (h < 0 || h >= xs[1] || w < 0 || w >= xs[2]) continue;
               for (std::int64_t c = 0; c < ws[3]; ++c)
-                expected[at].add(x[static_cast<std::size_t>(((n * xs[1] + h) * xs[2] + w) * xs[3] + first + c)] *
-                                 weight[static_cast<std::size_t>(((o * ws[1] + kh) * ws[2] + kw) * ws[3] + c)]);
+                expected[at].add(
+                    x[static_cast<std::size_t>(((n * xs[1] + h) * xs[2] + w) * xs[3] + first + c)] *
+                    weight[static_cast<std::size_t>(((o * ws[1] + kh) * ws[2] + kw) * ws[3] + c)]);
             }
           if (!bias.empty()) expected[at].add(bias[static_cast<std::size_t>(o)]);
         }
@@ -37,14 +39,16 @@ struct Case {
 };
 
 std::vector<Tensor> conv_operands(const Case& c, DType x, DType weight, std::optional<DType> bias) {
-  std::vector<Tensor> operands{random_tensor(x, {c.batch, c.height, c.width, c.inputs}, 1),
-                               random_tensor(weight, {c.outputs, c.kernel, c.kernel, c.inputs / c.op.groups}, 2, 0.2f)};
+  std::vector<Tensor> operands{
+      random_tensor(x, {c.batch, c.height, c.width, c.inputs}, 1),
+      random_tensor(weight, {c.outputs, c.kernel, c.kernel, c.inputs / c.op.groups}, 2, 0.2f)};
   if (bias) operands.push_back(random_tensor(*bias, {c.outputs}, 3));
   return operands;
 }
 
 // The chosen kernel, weights as a parameter and as a value, and the plain one.
-void check(const Case& c, DType x, DType weight, std::optional<DType> bias, std::string_view expected_kernel = "onednn") {
+void check(const Case& c, DType x, DType weight, std::optional<DType> bias,
+           std::string_view expected_kernel = "onednn") {
   const auto operands = conv_operands(c, x, weight, bias);
   const auto terms = static_cast<double>(operands[1].numel() / c.outputs + 1);
   std::vector<Expected> expected;
@@ -67,28 +71,31 @@ void check(const Case& c, DType x, DType weight, std::optional<DType> bias, std:
 }
 
 constexpr Conv2d same(std::int64_t pad, std::int64_t groups = 1) {
-  return {.stride = 1, .pad_top = pad, .pad_bottom = pad, .pad_left = pad, .pad_right = pad, .groups = groups};
+  return {
+      .stride = 1, .pad_top = pad, .pad_bottom = pad, .pad_left = pad, .pad_right = pad, .groups = groups};
 }
 // What diffusers' Downsample2D with padding 0 does: one row below, one column right.
-constexpr Conv2d kDownsample{.stride = 2, .pad_top = 0, .pad_bottom = 1, .pad_left = 0, .pad_right = 1, .groups = 1};
+constexpr Conv2d kDownsample{
+    .stride = 2, .pad_top = 0, .pad_bottom = 1, .pad_left = 0, .pad_right = 1, .groups = 1};
 
 TEST(Conv2d, AllTypes) {
   for (const auto x : kFloats)
     for (const auto weight : kFloats)
       for (const auto bias : {std::optional<DType>{}, {DType::f32}, {DType::bf16}, {DType::f16}}) {
-        SCOPED_TRACE(testing::Message() << to_string(x) << " x " << to_string(weight) << ", bias " << bias.has_value());
+        SCOPED_TRACE(testing::Message()
+                     << to_string(x) << " x " << to_string(weight) << ", bias " << bias.has_value());
         check({2, 9, 11, 16, 24, 3, same(1)}, x, weight, bias);
       }
 }
 
 TEST(Conv2d, Shapes) {
-  const std::vector<Case> cases{{1, 16, 16, 4, 64, 3, same(1)},    {1, 13, 9, 64, 4, 3, same(1)},
-                                {3, 8, 8, 3, 32, 3, same(1)},      {1, 17, 33, 32, 3, 3, same(1)},
-                                {1, 64, 64, 8, 8, 1, same(0)},     {2, 7, 5, 72, 40, 1, same(0)},
-                                {1, 32, 32, 24, 40, 3, kDownsample}, {2, 15, 9, 33, 17, 3, kDownsample},
+  const std::vector<Case> cases{{1, 16, 16, 4, 64, 3, same(1)},       {1, 13, 9, 64, 4, 3, same(1)},
+                                {3, 8, 8, 3, 32, 3, same(1)},         {1, 17, 33, 32, 3, 3, same(1)},
+                                {1, 64, 64, 8, 8, 1, same(0)},        {2, 7, 5, 72, 40, 1, same(0)},
+                                {1, 32, 32, 24, 40, 3, kDownsample},  {2, 15, 9, 33, 17, 3, kDownsample},
                                 {1, 16, 12, 4, 48, 2, {.stride = 2}}, {1, 20, 20, 64, 64, 3, same(1)},
-                                {1, 13, 9, 64, 64, 3, same(1)},    {1, 1, 1, 5, 7, 1, same(0)},
-                                {1, 3, 2, 8, 8, 3, same(1)},       {1, 9, 9, 12, 20, 5, same(2)}};
+                                {1, 13, 9, 64, 64, 3, same(1)},       {1, 1, 1, 5, 7, 1, same(0)},
+                                {1, 3, 2, 8, 8, 3, same(1)},          {1, 9, 9, 12, 20, 5, same(2)}};
   for (std::size_t i = 0; i < cases.size(); ++i)
     for (const auto type : {DType::f32, DType::bf16}) {
       SCOPED_TRACE(testing::Message() << "case " << i << " " << to_string(type));
@@ -135,7 +142,9 @@ TEST(Conv2d, PaddingWiderThanTheKernel) {
 }
 
 TEST(Conv2d, NoImages) {
-  EXPECT_EQ(Bench(same(1), conv_operands({0, 5, 6, 8, 8, 3, same(1)}, DType::f32, DType::f32, {})).run().numel(), 0);
+  EXPECT_EQ(
+      Bench(same(1), conv_operands({0, 5, 6, 8, 8, 3, same(1)}, DType::f32, DType::f32, {})).run().numel(),
+      0);
 }
 
 }  // namespace

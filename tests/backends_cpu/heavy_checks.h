@@ -25,14 +25,16 @@ inline double unit_roundoff(DType type) {
 
 // f32 sums of `terms` products err by about √terms roundings of the magnitudes; the result is rounded once.
 // A product in bf16 by mistake would err by 2^-8 / √terms of the magnitudes, 30 times this at 1000 terms.
-inline void expect_sums(const Tensor& got, const std::vector<Expected>& expected, double terms, double extra = 0) {
+inline void expect_sums(const Tensor& got, const std::vector<Expected>& expected, double terms,
+                        double extra = 0) {
   ASSERT_EQ(static_cast<std::size_t>(got.numel()), expected.size());
   const auto values = doubles(got);
   const double f32_error = (8 + 2 * std::sqrt(terms)) * 0x1p-24 + extra;
   double worst = 0;
   std::size_t at = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double allowed = f32_error * expected[i].magnitude + unit_roundoff(got.dtype()) * std::abs(expected[i].value) * 1.001 + 1e-7;
+    const double allowed = f32_error * expected[i].magnitude +
+                           unit_roundoff(got.dtype()) * std::abs(expected[i].value) * 1.001 + 1e-7;
     const double ratio = std::abs(values[i] - expected[i].value) / allowed;
     if (!(ratio <= worst)) worst = std::isnan(ratio) ? 1e300 : ratio, at = i;
   }

@@ -50,15 +50,18 @@ class Bench {
       for (const auto& entry : kernels(op)) {
         if (entry.name != name) continue;
         auto candidate = entry.make(op, node);
-        if (auto* reason = std::get_if<std::string>(&candidate)) refusal_ = *reason;
-        else kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(candidate));
+        if (auto* reason = std::get_if<std::string>(&candidate))
+          refusal_ = *reason;
+        else
+          kernel_ = std::move(std::get<std::unique_ptr<Kernel>>(candidate));
       }
       name_ = name;
     }
     if (!kernel_) return;
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const auto format = kernel_->format(i);
-      buffers_.push_back(format && node.is_parameter[i] ? format->prepare(operands[i]) : borrow_tensor(operands[i]));
+      buffers_.push_back(format && node.is_parameter[i] ? format->prepare(operands[i])
+                                                        : borrow_tensor(operands[i]));
       pointers_.push_back(data_of(buffers_.back()));
     }
     result_ = Tensor::zeros(node.result.dtype, node.result.shape);
@@ -77,7 +80,8 @@ class Bench {
   }
 
   const Tensor& run() {
-    kernel_->run({.operands = pointers_, .result = result_.mutable_bytes().data(), .scratch = scratch_->data()});
+    kernel_->run(
+        {.operands = pointers_, .result = result_.mutable_bytes().data(), .scratch = scratch_->data()});
     return result_;
   }
 

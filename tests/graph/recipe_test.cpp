@@ -13,7 +13,8 @@ namespace {
 
 class RecipeTest : public ::testing::Test {
  protected:
-  RecipeTest() : folder_(std::filesystem::temp_directory_path() / ("perfuse-recipe-" + std::to_string(::getpid()))) {
+  RecipeTest()
+      : folder_(std::filesystem::temp_directory_path() / ("perfuse-recipe-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
     write_safetensors(folder_ / "model.safetensors",
                       {{"a.weight", Tensor::from<float>({2, 3}, {0, 1, 2, 3, 4, 5})},
@@ -41,16 +42,20 @@ TEST_F(RecipeTest, OneSourceOfTheSameTypeIsAViewOfTheFile) {
 
 TEST_F(RecipeTest, SlicesConcatenatesPermutesAndConverts) {
   Recipe recipe;
-  recipe.sources = {{{"a.weight"}, {2, 3}, Recipe::Source::Slice{0, 1, 2}}, {{"b.weight"}, {1, 3}, std::nullopt}};
-  EXPECT_EQ(values(materialize(recipe, *weights_, {2, 3}, DType::f32)), (std::vector<float>{3, 4, 5, 6, 7, 8}));
+  recipe.sources = {{{"a.weight"}, {2, 3}, Recipe::Source::Slice{0, 1, 2}},
+                    {{"b.weight"}, {1, 3}, std::nullopt}};
+  EXPECT_EQ(values(materialize(recipe, *weights_, {2, 3}, DType::f32)),
+            (std::vector<float>{3, 4, 5, 6, 7, 8}));
   recipe.permutation = {1, 0};
-  EXPECT_EQ(values(materialize(recipe, *weights_, {3, 2}, DType::f32)), (std::vector<float>{3, 6, 4, 7, 5, 8}));
+  EXPECT_EQ(values(materialize(recipe, *weights_, {3, 2}, DType::f32)),
+            (std::vector<float>{3, 6, 4, 7, 5, 8}));
   EXPECT_EQ(materialize(recipe, *weights_, {3, 2}, DType::bf16).dtype(), DType::bf16);
 }
 
 TEST_F(RecipeTest, ConvolutionsBecomeNhwc) {
   const Recipe recipe = stored_as_oihw({"conv.weight"}, {1, 1, 2, 2});
-  EXPECT_EQ(values(materialize(recipe, *weights_, {1, 1, 2, 2}, DType::f32)), (std::vector<float>{0, 2, 1, 3}));
+  EXPECT_EQ(values(materialize(recipe, *weights_, {1, 1, 2, 2}, DType::f32)),
+            (std::vector<float>{0, 2, 1, 3}));
 }
 
 TEST_F(RecipeTest, TakesTheFirstKeyThatTheFilesHave) {
@@ -77,7 +82,8 @@ TEST_F(RecipeTest, BuilderListsEveryWeightThatDoesNotFit) {
 }
 
 TEST_F(RecipeTest, ParametersKeepTheFilesTypeUnderF32AloneAndAreSharedByName) {
-  for (const auto& [compute, stored] : {std::pair{DType::f32, DType::bf16}, std::pair{DType::f16, DType::f16}}) {
+  for (const auto& [compute, stored] :
+       {std::pair{DType::f32, DType::bf16}, std::pair{DType::f16, DType::f16}}) {
     Builder b("model", weights_.get(), compute);
     const Value first = b.parameter("half.weight", {2});
     EXPECT_EQ(b.type(first).dtype, stored);

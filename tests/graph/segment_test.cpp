@@ -95,12 +95,14 @@ TEST(Printing, NamesPathsInTextAndClustersInDot) {
 
 TEST(MemoryPlan, PlacesNothingOnTopOfALivingValue) {
   std::vector<Lifetime> lifetimes;
-  for (int i = 0; i < 60; ++i) lifetimes.push_back({static_cast<std::size_t>(1 + (i * 37) % 500), i % 20, i % 20 + (i * 7) % 9});
+  for (int i = 0; i < 60; ++i)
+    lifetimes.push_back({static_cast<std::size_t>(1 + (i * 37) % 500), i % 20, i % 20 + (i * 7) % 9});
   const auto plan = plan_memory(lifetimes);
   for (std::size_t a = 0; a < lifetimes.size(); ++a)
     for (std::size_t b = a + 1; b < lifetimes.size(); ++b) {
       if (lifetimes[a].first > lifetimes[b].last || lifetimes[b].first > lifetimes[a].last) continue;
-      const bool apart = plan.offsets[a] + lifetimes[a].bytes <= plan.offsets[b] || plan.offsets[b] + lifetimes[b].bytes <= plan.offsets[a];
+      const bool apart = plan.offsets[a] + lifetimes[a].bytes <= plan.offsets[b] ||
+                         plan.offsets[b] + lifetimes[b].bytes <= plan.offsets[a];
       EXPECT_TRUE(apart) << a << " and " << b;
     }
 }

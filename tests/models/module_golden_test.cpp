@@ -23,7 +23,8 @@ class ModuleGolden : public ::testing::TestWithParam<graph::Granularity> {
       if (name.starts_with("act.")) options.taps.push_back(name.substr(4));
     return options;
   }
-  void check(const Golden& golden, const runtime::RunOptions& options, const runtime::NamedBuffers& outputs) const {
+  void check(const Golden& golden, const runtime::RunOptions& options,
+             const runtime::NamedBuffers& outputs) const {
     int compared = 0;
     for (const auto& path : options.taps) {
       EXPECT_TRUE(test::near_golden(as_stored(context_->download(outputs.at(path))), golden, "act." + path));
@@ -38,23 +39,28 @@ class ModuleGolden : public ::testing::TestWithParam<graph::Granularity> {
   }
   void t5(const std::string& variant) const {
     const Golden golden = Golden::open("modules/t5_encoder_" + variant);
-    const T5EncoderModel model(test::data_folder() / "models" / ("tiny-pixart-" + variant) / "text_encoder", options());
+    const T5EncoderModel model(test::data_folder() / "models" / ("tiny-pixart-" + variant) / "text_encoder",
+                               options());
     const auto taps = taps_of(golden);
-    check(golden, taps, model.run(golden["in.input_ids"].to(DType::i32), golden["in.attention_mask"].to(DType::i32), taps));
+    check(golden, taps,
+          model.run(golden["in.input_ids"].to(DType::i32), golden["in.attention_mask"].to(DType::i32), taps));
   }
   void transformer(const std::string& variant) const {
     const Golden golden = Golden::open("modules/pixart_transformer_" + variant);
-    const PixArtTransformer2DModel model(test::data_folder() / "models" / ("tiny-pixart-" + variant) / "transformer", options());
+    const PixArtTransformer2DModel model(
+        test::data_folder() / "models" / ("tiny-pixart-" + variant) / "transformer", options());
     const Tensor latents = golden["in.hidden_states"], text = golden["in.encoder_hidden_states"];
     const PixArtTransformer2DModel::Sizes sizes{latents.dim(0), latents.dim(2), latents.dim(3), text.dim(1)};
-    PixArtTransformer2DModel::Conditions conditions{context_->upload(text), golden["in.encoder_attention_mask"].to(DType::i32), {}, {}};
+    PixArtTransformer2DModel::Conditions conditions{
+        context_->upload(text), golden["in.encoder_attention_mask"].to(DType::i32), {}, {}};
     if (golden.has("in.resolution")) {
       conditions.resolution = golden["in.resolution"];
       conditions.aspect_ratio = golden["in.aspect_ratio"];
     }
     const auto taps = taps_of(golden);
-    check(golden, taps, model.run(sizes, model.prepare(sizes, conditions), context_->upload(nchw_to_nhwc(latents)),
-                                  context_->upload(golden["in.timestep"].to(DType::f32)), taps));
+    check(golden, taps,
+          model.run(sizes, model.prepare(sizes, conditions), context_->upload(nchw_to_nhwc(latents)),
+                    context_->upload(golden["in.timestep"].to(DType::f32)), taps));
   }
   void decode(const std::string& name) const {
     const Golden golden = Golden::open("modules/" + name);

@@ -10,6 +10,7 @@
 namespace {
 
 void example() {
+  // clang-format off
   // README example begins
   auto pipe = perfuse::AutoPipelineForText2Image::from_pretrained("models/emoji-pixart", {.dtype = perfuse::DType::f32});
   pipe.to(perfuse::Device("cpu"));
@@ -17,10 +18,12 @@ void example() {
   auto image = pipe({.prompt = "a red apple", .num_inference_steps = 20, .seed = 0}).images[0];
   image.save("output.png");
   // README example ends
+  // clang-format on
 }
 
 TEST(LibraryExample, DrawsAPicture) {
-  const auto folder = std::filesystem::temp_directory_path() / ("perfuse-example-" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("perfuse-example-" + std::to_string(::getpid()));
   const auto before = std::filesystem::current_path();
   std::filesystem::create_directories(folder);
   std::filesystem::current_path(folder);

@@ -13,7 +13,8 @@ namespace perfuse {
 namespace {
 
 DiffusionPipeline tiny(const LoadOptions& options = {}) {
-  return AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models/tiny-pixart-sigma", options);
+  return AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models/tiny-pixart-sigma",
+                                                    options);
 }
 
 CallArguments call(std::uint64_t seed = 0) {
@@ -162,7 +163,8 @@ TEST(PixArtBehaviour, TapsGiveInnerValuesAndUnknownOnesNameTheNear) {
   CallArguments arguments = call();
   std::map<std::string, Tensor> seen;
   arguments.tensors = [&](const std::string& key, const Tensor& value) { seen[key] = value; };
-  arguments.taps = {"transformer.transformer_blocks.0.attn1", "vae.decoder.mid_block", "text_encoder.encoder.block.1"};
+  arguments.taps = {"transformer.transformer_blocks.0.attn1", "vae.decoder.mid_block",
+                    "text_encoder.encoder.block.1"};
   static_cast<void>(pipe(arguments));
   EXPECT_EQ(seen.at(arguments.taps[0]).shape(), (Shape{2, 4, 48}));
   EXPECT_EQ(seen.at(arguments.taps[1]).shape(), (Shape{1, 16, 4, 4}));
@@ -196,7 +198,10 @@ TEST(PixArtBehaviour, SaysWhatIsWrongWithItsArguments) {
       {broken([](A& a) { a.prompt = {}; }), "prompt"},
       {broken([](A& a) { a.prompt = std::string(2 << 20, 'a'); }), "prompt"},
       {broken([](A& a) { a.prompt = std::string("a\xff"); }), "byte 1"},
-      {broken([](A& a) { a.negative_prompt = std::vector<std::string>{"a", "b"}; }), "negative_prompt"},
+      {broken([](A& a) {
+         a.negative_prompt = std::vector<std::string>{"a", "b"};
+       }),
+       "negative_prompt"},
       {broken([](A& a) { a.height = 0; }), "height is 0"},
       {broken([](A& a) { a.width = -8; }), "width is -8"},
       {broken([](A& a) { a.height = 513, a.width = 20; }), "height is 513, width is 20"},
@@ -206,11 +211,23 @@ TEST(PixArtBehaviour, SaysWhatIsWrongWithItsArguments) {
       {broken([](A& a) { a.guidance_scale = std::numeric_limits<double>::quiet_NaN(); }), "guidance_scale"},
       {broken([](A& a) { a.num_images_per_prompt = 0; }), "num_images_per_prompt"},
       {broken([](A& a) { a.num_images_per_prompt = 1 << 30; }), "num_images_per_prompt"},
-      {broken([](A& a) { a.seed = std::vector<std::uint64_t>{1, 2}; }), "seed"},
+      {broken([](A& a) {
+         a.seed = std::vector<std::uint64_t>{1, 2};
+       }),
+       "seed"},
       {broken([](A& a) { a.max_sequence_length = 1; }), "max_sequence_length"},
-      {broken([](A& a) { a.latents = Tensor::zeros(DType::f32, {1, 4, 5, 5}); }), "latents"},
-      {broken([](A& a) { a.prompt_embeds = Tensor::zeros(DType::f32, {1, 4, 40}); }), "prompt_embeds"},
-      {broken([](A& a) { a.scheduler = SchedulerChoice{"EulerDiscret", Json::object()}; }), "EulerDiscreteScheduler"},
+      {broken([](A& a) {
+         a.latents = Tensor::zeros(DType::f32, {1, 4, 5, 5});
+       }),
+       "latents"},
+      {broken([](A& a) {
+         a.prompt_embeds = Tensor::zeros(DType::f32, {1, 4, 40});
+       }),
+       "prompt_embeds"},
+      {broken([](A& a) {
+         a.scheduler = SchedulerChoice{"EulerDiscret", Json::object()};
+       }),
+       "EulerDiscreteScheduler"},
       {broken([](A& a) { a.eta = 2.0; }), "eta"},
   };
   for (const auto& [message, part] : said) {

@@ -16,20 +16,31 @@ using test::Golden;
 CallArguments call_arguments(const Json& json) {
   CallArguments a;
   for (const auto& [key, value] : json.at("call").items()) {
-    if (key == "prompt") a.prompt = value.get<std::string>();
-    else if (key == "negative_prompt") a.negative_prompt = value.get<std::string>();
-    else if (key == "height") a.height = value.get<std::int64_t>();
-    else if (key == "width") a.width = value.get<std::int64_t>();
-    else if (key == "num_inference_steps") a.num_inference_steps = value.get<int>();
-    else if (key == "guidance_scale") a.guidance_scale = value.get<double>();
-    else if (key == "use_resolution_binning") a.use_resolution_binning = value.get<bool>();
-    else if (key == "num_images_per_prompt") a.num_images_per_prompt = value.get<int>();
-    else if (key == "clean_caption") a.clean_caption = value.get<bool>();
-    else ADD_FAILURE() << "the golden has an argument that this test does not pass on: " << key;
+    if (key == "prompt")
+      a.prompt = value.get<std::string>();
+    else if (key == "negative_prompt")
+      a.negative_prompt = value.get<std::string>();
+    else if (key == "height")
+      a.height = value.get<std::int64_t>();
+    else if (key == "width")
+      a.width = value.get<std::int64_t>();
+    else if (key == "num_inference_steps")
+      a.num_inference_steps = value.get<int>();
+    else if (key == "guidance_scale")
+      a.guidance_scale = value.get<double>();
+    else if (key == "use_resolution_binning")
+      a.use_resolution_binning = value.get<bool>();
+    else if (key == "num_images_per_prompt")
+      a.num_images_per_prompt = value.get<int>();
+    else if (key == "clean_caption")
+      a.clean_caption = value.get<bool>();
+    else
+      ADD_FAILURE() << "the golden has an argument that this test does not pass on: " << key;
   }
   a.seed = json.at("seed").get<std::uint64_t>();
   const auto& override = json.at("scheduler_override");
-  if (!override.is_null()) a.scheduler = SchedulerChoice{override.at("class").get<std::string>(), override.at("from_config_kwargs")};
+  if (!override.is_null())
+    a.scheduler = SchedulerChoice{override.at("class").get<std::string>(), override.at("from_config_kwargs")};
   return a;
 }
 
@@ -54,7 +65,8 @@ class PixArtGolden : public ::testing::TestWithParam<std::tuple<Case, graph::Gra
 TEST_P(PixArtGolden, EveryTensor) {
   const auto& [which, granularity] = GetParam();
   const Golden golden = Golden::open(which.model + "/" + which.name);
-  const auto pipe = AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models" / which.model, {.dtype = DType::f32, .granularity = granularity});
+  const auto pipe = AutoPipelineForText2Image::from_pretrained(
+      test::data_folder() / "models" / which.model, {.dtype = DType::f32, .granularity = granularity});
   CallArguments arguments = call_arguments(golden.json);
   Dump dump;
   dump.attach(arguments);
@@ -64,12 +76,15 @@ TEST_P(PixArtGolden, EveryTensor) {
   EXPECT_TRUE(test::same_integers(dump.at("timesteps"), golden["timesteps"]));
   EXPECT_TRUE(test::same_integers(dump.at("prompt_attention_mask"), golden["encode_prompt.call0.1"]));
   if (golden.has("encode_prompt.call0.3")) {
-    EXPECT_TRUE(test::same_integers(dump.at("negative_prompt_attention_mask"), golden["encode_prompt.call0.3"]));
+    EXPECT_TRUE(
+        test::same_integers(dump.at("negative_prompt_attention_mask"), golden["encode_prompt.call0.3"]));
   }
 
-  std::map<std::string, std::string> pairs{{"encode_prompt.call0.0", "prompt_embeds"}, {"encode_prompt.call0.2", "negative_prompt_embeds"}};
+  std::map<std::string, std::string> pairs{{"encode_prompt.call0.0", "prompt_embeds"},
+                                           {"encode_prompt.call0.2", "negative_prompt_embeds"}};
   for (const auto& key : golden.tensors.names())
-    if (key == "sigmas" || key == "model_output.step0" || key == "image" || key.starts_with("latents")) pairs[key] = key;
+    if (key == "sigmas" || key == "model_output.step0" || key == "image" || key.starts_with("latents"))
+      pairs[key] = key;
   for (const auto& [recorded, ours] : pairs) {
     if (!golden.has(recorded)) continue;
     EXPECT_TRUE(test::near_golden(dump.at(ours), golden, recorded));
@@ -83,19 +98,23 @@ TEST_P(PixArtGolden, EveryTensor) {
     const Tensor theirs = bytes.slice(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1);
     ASSERT_EQ(mine.size(), static_cast<std::size_t>(theirs.numel()));
     int most = 0;
-    for (std::size_t k = 0; k < mine.size(); ++k) most = std::max(most, std::abs(int{mine[k]} - int{theirs.data<std::uint8_t>()[k]}));
+    for (std::size_t k = 0; k < mine.size(); ++k)
+      most = std::max(most, std::abs(int{mine[k]} - int{theirs.data<std::uint8_t>()[k]}));
     EXPECT_LE(most, 1);
   }
 }
 
 std::string case_name(const ::testing::TestParamInfo<std::tuple<Case, graph::Granularity>>& tested) {
   const Case& which = std::get<0>(tested.param);
-  return which.model.substr(std::string("tiny-pixart-").size()) + "_" + which.name + "_" + std::string(graph::to_string(std::get<1>(tested.param)));
+  return which.model.substr(std::string("tiny-pixart-").size()) + "_" + which.name + "_" +
+         std::string(graph::to_string(std::get<1>(tested.param)));
 }
 
 INSTANTIATE_TEST_SUITE_P(, PixArtGolden,
-                         ::testing::Combine(::testing::Values(Case{"tiny-pixart-alpha", "basic"}, Case{"tiny-pixart-alpha", "noguide_raw"},
-                                                              Case{"tiny-pixart-sigma", "basic"}, Case{"tiny-pixart-sigma", "binning"},
+                         ::testing::Combine(::testing::Values(Case{"tiny-pixart-alpha", "basic"},
+                                                              Case{"tiny-pixart-alpha", "noguide_raw"},
+                                                              Case{"tiny-pixart-sigma", "basic"},
+                                                              Case{"tiny-pixart-sigma", "binning"},
                                                               Case{"tiny-pixart-sigma", "long_karras"}),
                                             ::testing::ValuesIn(test::granularities())),
                          case_name);
@@ -105,8 +124,10 @@ class PixArtBf16 : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PixArtBf16, MeanIsAsCloseAsDiffusersOwn) {
   const Golden f32 = Golden::open(GetParam() + "/basic");
-  const auto recorded = SafetensorsFile::open(test::data_folder() / "golden" / GetParam() / "basic.bf16.safetensors");
-  const auto pipe = AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models" / GetParam(), {.dtype = DType::bf16});
+  const auto recorded =
+      SafetensorsFile::open(test::data_folder() / "golden" / GetParam() / "basic.bf16.safetensors");
+  const auto pipe = AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models" / GetParam(),
+                                                               {.dtype = DType::bf16});
   CallArguments arguments = call_arguments(f32.json);
   arguments.latents = recorded.tensor("noise.0");
   const double allowed = 2.0 * f32.json.at("bf16_vs_f32_same_noise").at("image").at("mean").get<double>();
@@ -123,7 +144,9 @@ class SameNumbers : public ::testing::Test {
  protected:
   const Golden golden_ = Golden::open("tiny-pixart-sigma/basic");
   Tensor image(const CallArguments& arguments) const {
-    return AutoPipelineForText2Image::from_pretrained(test::data_folder() / "models/tiny-pixart-sigma")(arguments).image_tensor;
+    return AutoPipelineForText2Image::from_pretrained(test::data_folder() /
+                                                      "models/tiny-pixart-sigma")(arguments)
+        .image_tensor;
   }
 };
 
@@ -137,7 +160,8 @@ TEST_F(SameNumbers, OneThreadAndTwo) {
   const int before = num_threads();
   for (const int threads : {1, 2}) {
     set_num_threads(threads);
-    EXPECT_TRUE(test::near_golden(image(call_arguments(golden_.json)), golden_, "image")) << threads << " threads";
+    EXPECT_TRUE(test::near_golden(image(call_arguments(golden_.json)), golden_, "image"))
+        << threads << " threads";
   }
   set_num_threads(before);
 }
@@ -179,7 +203,8 @@ TEST(ShippedModel, DrawsTheRecordedPictures) {
     const auto key = fmt::format("p{}.", i);
     EXPECT_TRUE(test::same_integers(dump.at("input_ids"), golden[key + "input_ids"]));
     EXPECT_LE(test::max_difference(dump.at("prompt_embeds"), golden[key + "prompt_embeds"]), 1e-4);
-    EXPECT_LE(test::max_difference(picture.reshape({128, 128, 3}), golden[key + "image"]), 2.0 / 255.0) << arguments.prompt.values()[0];
+    EXPECT_LE(test::max_difference(picture.reshape({128, 128, 3}), golden[key + "image"]), 2.0 / 255.0)
+        << arguments.prompt.values()[0];
   }
 }
 

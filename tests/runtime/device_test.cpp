@@ -17,7 +17,8 @@ TEST(DeviceTest, ReadsKindsAndIndices) {
 }
 
 TEST(DeviceTest, RefusesAnythingElseInOneLine) {
-  for (const auto* text : {"", "gpu", "cpu:1", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999", "neuron:3:4", "CPU"}) {
+  for (const auto* text : {"", "gpu", "cpu:1", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda:99999999999",
+                           "neuron:3:4", "CPU"}) {
     try {
       static_cast<void>(Device(text));
       ADD_FAILURE() << text;

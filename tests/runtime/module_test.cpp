@@ -22,7 +22,8 @@ using graph::Value;
 // that is also read later, one that is an input unchanged.
 class ModuleTest : public ::testing::TestWithParam<Granularity> {
  protected:
-  ModuleTest() : folder_(std::filesystem::temp_directory_path() / ("perfuse-module-" + std::to_string(::getpid()))) {
+  ModuleTest()
+      : folder_(std::filesystem::temp_directory_path() / ("perfuse-module-" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
     std::vector<float> values(16);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 5) * 0.25f - 0.5f;
@@ -50,8 +51,12 @@ class ModuleTest : public ::testing::TestWithParam<Granularity> {
     b.output("x_again", input);
     return b.finish();
   }
-  std::shared_ptr<const Module> module() const { return std::make_shared<const Module>(build(), GetParam(), context_, store_); }
-  static Tensor input(float scale) { return Tensor::from<float>({2, 4}, {scale, -scale, 2, 0.5f, -1, scale * 3, 0, 1}); }
+  std::shared_ptr<const Module> module() const {
+    return std::make_shared<const Module>(build(), GetParam(), context_, store_);
+  }
+  static Tensor input(float scale) {
+    return Tensor::from<float>({2, 4}, {scale, -scale, 2, 0.5f, -1, scale * 3, 0, 1});
+  }
   Tensor run(const Module& module, const Tensor& x, const std::string& output) const {
     return context_->download(module.run({{"x", context_->upload(x)}}).at(output));
   }
@@ -85,7 +90,8 @@ TEST_P(ModuleTest, GivesEveryOutput) {
     for (const auto* name : {"y", "flat"}) {
       const Tensor result = run(*m, input(scale), name);
       const auto got = result.data<float>();
-      for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(static_cast<double>(got[i]), want[i], 1e-5 * (1 + std::abs(want[i])));
+      for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_NEAR(static_cast<double>(got[i]), want[i], 1e-5 * (1 + std::abs(want[i])));
     }
     const Tensor again = run(*m, input(scale), "x_again");
     EXPECT_TRUE(std::ranges::equal(again.bytes(), input(scale).bytes()));
@@ -172,7 +178,8 @@ TEST(ComponentTest, RefusesAMeshOfSeveralDevices) {
   EXPECT_THROW(Component("x", nullptr, std::make_shared<DeviceContext>(Device("cpu")), options), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(, ModuleTest, ::testing::Values(Granularity::op, Granularity::block, Granularity::whole),
+INSTANTIATE_TEST_SUITE_P(, ModuleTest,
+                         ::testing::Values(Granularity::op, Granularity::block, Granularity::whole),
                          [](const auto& tested) { return std::string(graph::to_string(tested.param)); });
 
 }  // namespace

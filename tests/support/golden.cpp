@@ -10,8 +10,7 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-template <class Reduce>
-double difference(const Tensor& a, const Tensor& b, Reduce reduce) {
+template <class Reduce> double difference(const Tensor& a, const Tensor& b, Reduce reduce) {
   if (a.shape() != b.shape()) return kInfinite;
   const Tensor x = a.to(DType::f64), y = b.to(DType::f64);
   double result = 0.0;
@@ -68,19 +67,23 @@ double mean_difference(const Tensor& a, const Tensor& b) {
 ::testing::AssertionResult near_golden(const Tensor& actual, const Golden& golden, const std::string& key) {
   const Tensor expected = golden[key];
   if (actual.shape() != expected.shape())
-    return ::testing::AssertionFailure() << key << ": shape " << to_string(actual.shape()) << ", expected " << to_string(expected.shape());
+    return ::testing::AssertionFailure()
+           << key << ": shape " << to_string(actual.shape()) << ", expected " << to_string(expected.shape());
   const double off = max_difference(actual, expected), allowed = golden.tolerance(key);
-  if (!(off <= allowed)) return ::testing::AssertionFailure() << key << ": off by " << off << ", allowed " << allowed;
+  if (!(off <= allowed))
+    return ::testing::AssertionFailure() << key << ": off by " << off << ", allowed " << allowed;
   return ::testing::AssertionSuccess() << key << ": off by " << off << " of " << allowed;
 }
 
 ::testing::AssertionResult same_integers(const Tensor& actual, const Tensor& expected) {
   if (actual.shape() != expected.shape())
-    return ::testing::AssertionFailure() << "shape " << to_string(actual.shape()) << ", expected " << to_string(expected.shape());
+    return ::testing::AssertionFailure()
+           << "shape " << to_string(actual.shape()) << ", expected " << to_string(expected.shape());
   const Tensor x = actual.to(DType::i64), y = expected.to(DType::i64);
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.numel()); ++i)
     if (x.data<std::int64_t>()[i] != y.data<std::int64_t>()[i])
-      return ::testing::AssertionFailure() << "at " << i << ": " << x.data<std::int64_t>()[i] << ", expected " << y.data<std::int64_t>()[i];
+      return ::testing::AssertionFailure()
+             << "at " << i << ": " << x.data<std::int64_t>()[i] << ", expected " << y.data<std::int64_t>()[i];
   return ::testing::AssertionSuccess();
 }
 

@@ -38,7 +38,8 @@ struct Golden {
 [[nodiscard]] double mean_difference(const Tensor& a, const Tensor& b);
 
 // Holds if `actual` is within the tolerance of the golden's tensor `key`.
-[[nodiscard]] ::testing::AssertionResult near_golden(const Tensor& actual, const Golden& golden, const std::string& key);
+[[nodiscard]] ::testing::AssertionResult near_golden(const Tensor& actual, const Golden& golden,
+                                                     const std::string& key);
 // Holds if shapes and all values are the same (integers of any width).
 [[nodiscard]] ::testing::AssertionResult same_integers(const Tensor& actual, const Tensor& expected);
 

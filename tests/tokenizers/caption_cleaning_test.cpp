@@ -11,7 +11,8 @@ namespace {
 
 TEST(CaptionCleaning, GivesTheRecordedTextAndIds) {
   const Json golden = read_json(PERFUSE_TEST_DATA "/golden/tokenizers.json");
-  const auto tokenizer = T5Tokenizer::from_pretrained(PERFUSE_TEST_DATA "/models/tiny-pixart-alpha/tokenizer");
+  const auto tokenizer =
+      T5Tokenizer::from_pretrained(PERFUSE_TEST_DATA "/models/tiny-pixart-alpha/tokenizer");
   int compared = 0;
   for (const auto& entry : golden.at("pixart_text_preprocessing")) {
     const auto text = entry.at("text").get<std::string>();
@@ -26,8 +27,9 @@ TEST(CaptionCleaning, GivesTheRecordedTextAndIds) {
 }
 
 TEST(CaptionCleaning, HostileTextEndsSoon) {
-  for (const std::string& unit : {std::string("a."), std::string("a-"), std::string("1a"), std::string("<a"), std::string("&#"), std::string("\""),
-                                  std::string("free "), std::string("%41"), std::string("x1")}) {
+  for (const std::string& unit :
+       {std::string("a."), std::string("a-"), std::string("1a"), std::string("<a"), std::string("&#"),
+        std::string("\""), std::string("free "), std::string("%41"), std::string("x1")}) {
     std::string text;
     while (text.size() < (std::size_t{1} << 20)) text += unit;
     try {

@@ -20,7 +20,9 @@ class CpuBackend : public runtime::Backend {
   [[nodiscard]] std::shared_ptr<const runtime::Executable> compile(const graph::Graph& program) override {
     return std::make_shared<CpuExecutable>(program);
   }
-  [[nodiscard]] runtime::BufferPtr allocate(const graph::ValueType& type) override { return allocate_buffer(type); }
+  [[nodiscard]] runtime::BufferPtr allocate(const graph::ValueType& type) override {
+    return allocate_buffer(type);
+  }
   [[nodiscard]] runtime::BufferPtr place(const runtime::BufferPtr& area, std::size_t offset,
                                          const graph::ValueType& type) override {
     return std::make_shared<CpuBuffer>(type, data_of(area) + offset, area);

@@ -34,16 +34,17 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
     if (data == MAP_FAILED) data = nullptr;
     if (data != nullptr) ::madvise(data, bytes, MADV_HUGEPAGE);
   } else {
-    data = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
+    data = ::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
   }
   if (data == nullptr)
-    fail(ErrorKind::out_of_memory, "cpu: {} can't be allocated ({} in use by perfuse)", format_bytes(bytes), format_bytes(in_use));
+    fail(ErrorKind::out_of_memory, "cpu: {} can't be allocated ({} in use by perfuse)", format_bytes(bytes),
+         format_bytes(in_use));
   count(bytes);
   return {static_cast<std::byte*>(data), [bytes](std::byte* p) {
             if (bytes >= kMapped)
               ::munmap(p, bytes);
             else
-              ::operator delete(p, std::align_val_t{kAlignment});
+              ::operator delete (p, std::align_val_t{kAlignment});
             in_use -= bytes;
           }};
 }
@@ -60,7 +61,8 @@ std::shared_ptr<CpuBuffer> borrow_tensor(const Tensor& tensor) {
   auto owner = std::make_shared<const Tensor>(tensor);
   // Kernels write to results only, and those are never borrowed.
   auto* data = const_cast<std::byte*>(owner->bytes().data());
-  return std::make_shared<CpuBuffer>(graph::ValueType{tensor.dtype(), tensor.shape()}, data, std::move(owner));
+  return std::make_shared<CpuBuffer>(graph::ValueType{tensor.dtype(), tensor.shape()}, data,
+                                     std::move(owner));
 }
 
 runtime::MemoryStats buffer_memory() { return {in_use, peak}; }

@@ -35,10 +35,14 @@ const std::shared_ptr<const runtime::ParameterFormat>& plain_format() {
 class CpuExecutable::Planner {
  public:
   explicit Planner(const graph::Graph& program)
-      : program_(program), places_(program.types.size()), fixed_(program.types.size(), false),
-        parameter_(program.types.size(), kNone), root_(program.types.size()) {
+      : program_(program),
+        places_(program.types.size()),
+        fixed_(program.types.size(), false),
+        parameter_(program.types.size(), kNone),
+        root_(program.types.size()) {
     for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = static_cast<graph::ValueId>(i);
-    for (std::size_t i = 0; i < program.inputs.size(); ++i) fix(program.inputs[i].value, {Place::Kind::input, i});
+    for (std::size_t i = 0; i < program.inputs.size(); ++i)
+      fix(program.inputs[i].value, {Place::Kind::input, i});
     for (std::size_t i = 0; i < program.parameters.size(); ++i)
       parameter_[index(program.parameters[i].value)] = static_cast<int>(i);
     for (std::size_t i = 0; i < program.outputs.size(); ++i) {
@@ -66,7 +70,8 @@ class CpuExecutable::Planner {
         const auto r = root(id);
         if (fixed_[index(r)] || is_parameter(r)) return;
         const int step = static_cast<int>(i);
-        const auto [entry, is_new] = lifetimes.try_emplace(r, graph::Lifetime{program_.type(r).bytes(), step, step});
+        const auto [entry, is_new] =
+            lifetimes.try_emplace(r, graph::Lifetime{program_.type(r).bytes(), step, step});
         entry->second.last = step;
       };
       for (const auto operand : node.operands) touch(operand);
@@ -76,7 +81,8 @@ class CpuExecutable::Planner {
     for (const auto& [id, lifetime] : lifetimes) list.push_back(lifetime);
     const auto plan = graph::plan_memory(list);
     std::size_t i = 0;
-    for (const auto& [id, lifetime] : lifetimes) places_[index(id)] = {Place::Kind::scratch, plan.offsets[i++]};
+    for (const auto& [id, lifetime] : lifetimes)
+      places_[index(id)] = {Place::Kind::scratch, plan.offsets[i++]};
     return plan.total;
   }
 
@@ -132,12 +138,14 @@ CpuExecutable::CpuExecutable(const graph::Graph& program) {
     }
     info.result = program.type(node.result);
     ChosenKernel chosen = choose_kernel(node.op, info);
-    choices_.push_back({node.path + ": " + graph::to_string(node.op), std::string(chosen.name), std::move(chosen.refusals)});
+    choices_.push_back(
+        {node.path + ": " + graph::to_string(node.op), std::string(chosen.name), std::move(chosen.refusals)});
 
     Step step;
     for (std::size_t i = 0; i < node.operands.size(); ++i)
-      step.operands.push_back(info.is_parameter[i] ? use_parameter(planner.parameter(node.operands[i]), chosen.kernel->format(i))
-                                                   : planner.place(node.operands[i]));
+      step.operands.push_back(
+          info.is_parameter[i] ? use_parameter(planner.parameter(node.operands[i]), chosen.kernel->format(i))
+                               : planner.place(node.operands[i]));
     step.result = planner.place(node.result);
     kernel_scratch_bytes_ = std::max(kernel_scratch_bytes_, chosen.kernel->scratch_bytes());
     step.kernel = std::move(chosen.kernel);
@@ -154,12 +162,14 @@ CpuExecutable::CpuExecutable(const graph::Graph& program) {
   }
 }
 
-void CpuExecutable::run(std::span<const runtime::BufferPtr> parameters, std::span<const runtime::BufferPtr> inputs,
-                        std::span<runtime::BufferPtr> outputs, const runtime::BufferPtr& scratch) const {
+void CpuExecutable::run(std::span<const runtime::BufferPtr> parameters,
+                        std::span<const runtime::BufferPtr> inputs, std::span<runtime::BufferPtr> outputs,
+                        const runtime::BufferPtr& scratch) const {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i]) outputs[i] = allocate_buffer(output_types_[i]);
   std::byte* const area = scratch ? data_of(scratch) : nullptr;
-  std::byte* const kernel_area = area == nullptr ? nullptr : area + (values_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  std::byte* const kernel_area =
+      area == nullptr ? nullptr : area + (values_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
 
   const auto locate = [&](Place place) -> std::byte* {
     switch (place.kind) {

@@ -5,7 +5,9 @@
 
 namespace perfuse::cpu {
 
-std::shared_ptr<const runtime::ParameterFormat> Kernel::format(std::size_t /*operand*/) const { return nullptr; }
+std::shared_ptr<const runtime::ParameterFormat> Kernel::format(std::size_t /*operand*/) const {
+  return nullptr;
+}
 
 ChosenKernel choose_kernel(const graph::Op& op, const NodeInfo& node) {
   limit_isa();

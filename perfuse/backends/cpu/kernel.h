@@ -45,8 +45,7 @@ struct NodeInfo {
 // The kernel, or why not.
 using Candidate = std::variant<std::unique_ptr<Kernel>, std::string>;
 
-template <class OpType>
-struct KernelEntry {
+template <class OpType> struct KernelEntry {
   std::string_view name;
   Candidate (*make)(const OpType& op, const NodeInfo& node);
 };

@@ -24,11 +24,11 @@ dnnl::primitive_attr attributes() {
   return attributes;
 }
 
-bool is_reference(std::string_view implementation) { return implementation.find("ref") != std::string_view::npos; }
-
-dnnl::memory memory(const Desc& desc, const void* data) {
-  return {desc, engine(), const_cast<void*>(data)};
+bool is_reference(std::string_view implementation) {
+  return implementation.find("ref") != std::string_view::npos;
 }
+
+dnnl::memory memory(const Desc& desc, const void* data) { return {desc, engine(), const_cast<void*>(data)}; }
 
 void execute(const dnnl::primitive& primitive, const std::unordered_map<int, dnnl::memory>& arguments) {
   try {
@@ -36,7 +36,8 @@ void execute(const dnnl::primitive& primitive, const std::unordered_map<int, dnn
     primitive.execute(stream, arguments);
     stream.wait();
   } catch (const dnnl::error& error) {
-    fail(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::device, "oneDNN: {}", error.what());
+    fail(error.status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::device, "oneDNN: {}",
+         error.what());
   }
 }
 
@@ -53,9 +54,10 @@ void Reorder::run(const void* from, void* to, void* scratch) const {
 }
 
 std::string to_string(const Desc& desc) {
-  return fmt::format("{}:{}:{}:{}:{}:{}", static_cast<int>(desc.get_data_type()), fmt::join(desc.get_dims(), ","),
-                     fmt::join(desc.get_padded_dims(), ","), fmt::join(desc.get_strides(), ","),
-                     fmt::join(desc.get_inner_blks(), ","), fmt::join(desc.get_inner_idxs(), ","));
+  return fmt::format("{}:{}:{}:{}:{}:{}", static_cast<int>(desc.get_data_type()),
+                     fmt::join(desc.get_dims(), ","), fmt::join(desc.get_padded_dims(), ","),
+                     fmt::join(desc.get_strides(), ","), fmt::join(desc.get_inner_blks(), ","),
+                     fmt::join(desc.get_inner_idxs(), ","));
 }
 
 }  // namespace perfuse::cpu::onednn

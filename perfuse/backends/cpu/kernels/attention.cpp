@@ -33,7 +33,8 @@ class TiledAttention final : public Kernel {
  public:
   explicit TiledAttention(const AttentionNode& node)
       : node_(node), shape_(panel_shape()), workers_(num_threads()) {
-    tile_keys_ = std::clamp(kTileFloats / std::max<std::int64_t>(node.depth, 1) / 16 * 16, kLeastTileKeys, kMostTileKeys);
+    tile_keys_ = std::clamp(kTileFloats / std::max<std::int64_t>(node.depth, 1) / 16 * 16, kLeastTileKeys,
+                            kMostTileKeys);
     tile_keys_ = std::min(tile_keys_, std::max<std::int64_t>(node.keys, 1));
     blocks_ = (node.queries + kBlockQueries - 1) / kBlockQueries;
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
@@ -97,7 +98,8 @@ class TiledAttention final : public Kernel {
 
     // Causal: position s sees t ≤ s + (T − S).
     const auto visible = node_.op.causal ? node_.keys - node_.queries + first : node_.keys;
-    const auto last_key = node_.op.causal ? std::clamp<std::int64_t>(visible + count, 0, node_.keys) : node_.keys;
+    const auto last_key =
+        node_.op.causal ? std::clamp<std::int64_t>(visible + count, 0, node_.keys) : node_.keys;
     for (std::int64_t key = 0; key < last_key; key += tile_keys_) {
       AttentionTile tile{.depth = depth,
                          .count = std::min(tile_keys_, last_key - key),
@@ -107,7 +109,8 @@ class TiledAttention final : public Kernel {
                          .bias_width = 1,
                          .visible = 0};
       tile.keys = load_rows(args.operands[1], batch, head, key, tile.count, elements<float>(scratch + keys_));
-      tile.values = load_rows(args.operands[2], batch, head, key, tile.count, elements<float>(scratch + values_));
+      tile.values =
+          load_rows(args.operands[2], batch, head, key, tile.count, elements<float>(scratch + values_));
       for (const auto& panel : block) {
         if (node_.bias) load_bias(args, scratch, batch, head, first + panel.first, panel, key, tile);
         tile.visible = visible + panel.first - key;
@@ -131,21 +134,29 @@ class TiledAttention final : public Kernel {
     return ((batch * node_.queries + query) * node_.heads + head) * node_.depth;
   }
 
+  // Rows of f32 in memory.
+  struct Rows {
+    const float* data;
+    std::int64_t stride;
+  };
+
+  // `count` rows of `length` elements, `step` apart from element `begin` on: where they lie, or converted.
+  static Rows read_rows(DType type, const std::byte* tensor, std::int64_t begin, std::int64_t step,
+                        std::int64_t count, std::int64_t length, float* buffer) {
+    if (type == DType::f32) return {elements<float>(tensor) + begin, step};
+    const auto element = static_cast<std::int64_t>(size_of(type));
+    for (std::int64_t i = 0; i < count; ++i)
+      to_f32(type, tensor + (begin + i * step) * element, length, buffer + i * length);
+    return {buffer, length};
+  }
+
   // [B, S, H, D] → the panel's columns, times the scale.
   void load_queries(const KernelArgs& args, std::byte* scratch, std::int64_t batch, std::int64_t head,
                     std::int64_t first, const Panel& panel) const {
     const auto depth = node_.depth, width = panel.vectors * shape_.lanes;
-    const float* rows = elements<float>(scratch + rows_);
-    auto stride = depth;
-    if (node_.dtype == DType::f32) {
-      rows = elements<float>(args.operands[0]) + query_at(batch, first + panel.first, head);
-      stride = node_.heads * depth;
-    } else {
-      for (std::int64_t i = 0; i < panel.queries; ++i)
-        static_cast<void>(read_f32(node_.dtype, args.operands[0], query_at(batch, first + panel.first + i, head), depth,
-                                   elements<float>(scratch + rows_) + i * depth));
-    }
-    transpose(rows, stride, panel.queries, depth, static_cast<float>(node_.op.scale),
+    const auto rows = read_rows(node_.dtype, args.operands[0], query_at(batch, first + panel.first, head),
+                                node_.heads * depth, panel.queries, depth, elements<float>(scratch + rows_));
+    transpose(rows.data, rows.stride, panel.queries, depth, static_cast<float>(node_.op.scale),
               elements<float>(scratch + queries_) + panel.first * depth, width);
   }
 
@@ -163,12 +174,13 @@ class TiledAttention final : public Kernel {
   }
 
   // bias[1|B, 1|H, 1|S, T] → one value a key, or transposed to the panel's columns.
-  void load_bias(const KernelArgs& args, std::byte* scratch, std::int64_t batch, std::int64_t head, std::int64_t query,
-                 const Panel& panel, std::int64_t key, AttentionTile& tile) const {
+  void load_bias(const KernelArgs& args, std::byte* scratch, std::int64_t batch, std::int64_t head,
+                 std::int64_t query, const Panel& panel, std::int64_t key, AttentionTile& tile) const {
     const auto& shape = node_.bias->shape;
     const auto heads = shape[1], queries = shape[2];
     const auto row_of = [&](std::int64_t s) {
-      return (((shape[0] == 1 ? 0 : batch) * heads + (heads == 1 ? 0 : head)) * queries + s) * node_.keys + key;
+      return (((shape[0] == 1 ? 0 : batch) * heads + (heads == 1 ? 0 : head)) * queries + s) * node_.keys +
+             key;
     };
     float* const bias = elements<float>(scratch + bias_);
     if (queries == 1) {
@@ -177,17 +189,9 @@ class TiledAttention final : public Kernel {
       return;
     }
     const auto width = panel.vectors * shape_.lanes;
-    const float* rows = elements<float>(scratch + rows_);
-    auto stride = tile.count;
-    if (node_.bias->dtype == DType::f32) {
-      rows = elements<float>(args.operands[3]) + row_of(query);
-      stride = node_.keys;
-    } else {
-      for (std::int64_t i = 0; i < panel.queries; ++i)
-        static_cast<void>(read_f32(node_.bias->dtype, args.operands[3], row_of(query + i), tile.count,
-                                   elements<float>(scratch + rows_) + i * tile.count));
-    }
-    transpose(rows, stride, panel.queries, tile.count, 1.0f, bias, width);
+    const auto rows = read_rows(node_.bias->dtype, args.operands[3], row_of(query), node_.keys, panel.queries,
+                                tile.count, elements<float>(scratch + rows_));
+    transpose(rows.data, rows.stride, panel.queries, tile.count, 1.0f, bias, width);
     for (std::int64_t t = 0; t < tile.count; ++t)  // the columns of no query
       for (auto i = panel.queries; i < width; ++i) bias[t * width + i] = 0.0f;
     tile.bias = bias;
@@ -205,13 +209,15 @@ class TiledAttention final : public Kernel {
     transpose(columns.output, width, depth, panel.queries, 1.0f, rows, direct ? node_.heads * depth : depth);
     if (direct) return;
     for (std::int64_t i = 0; i < panel.queries; ++i)
-      store_f32(node_.dtype, args.result, query_at(batch, first + panel.first + i, head), depth, rows + i * depth);
+      store_f32(node_.dtype, args.result, query_at(batch, first + panel.first + i, head), depth,
+                rows + i * depth);
   }
 
   AttentionNode node_;
   PanelShape shape_;
   std::int64_t workers_, tile_keys_ = 0, blocks_ = 0;
-  std::size_t rows_ = 0, keys_ = 0, values_ = 0, scores_ = 0, bias_ = 0, queries_ = 0, output_ = 0, most_ = 0, sum_ = 0;
+  std::size_t rows_ = 0, keys_ = 0, values_ = 0, scores_ = 0, bias_ = 0, queries_ = 0, output_ = 0, most_ = 0,
+              sum_ = 0;
   std::size_t worker_bytes_ = 0;
 };
 
@@ -227,7 +233,8 @@ Candidate make_attention_tiles(const graph::op::Attention& op, const NodeInfo& n
 }  // namespace
 
 std::span<const KernelEntry<graph::op::Attention>> kernels(const graph::op::Attention&) {
-  static constexpr std::array<KernelEntry<graph::op::Attention>, 1> entries{{{"tiles", make_attention_tiles}}};
+  static constexpr std::array<KernelEntry<graph::op::Attention>, 1> entries{
+      {{"tiles", make_attention_tiles}}};
   return entries;
 }
 

@@ -65,15 +65,15 @@ HWY_INLINE void multiply_block(const float* HWY_RESTRICT left, std::int64_t row_
 
 // The same for any number of rows and terms.
 template <int VECTORS>
-void multiply(const float* left, std::int64_t rows, std::int64_t row_step, std::int64_t step, const float* right,
-              std::int64_t count, const float* scale, float* result) {
+void multiply(const float* left, std::int64_t rows, std::int64_t row_step, std::int64_t step,
+              const float* right, std::int64_t count, const float* scale, float* result) {
   const auto width = VECTORS * static_cast<std::int64_t>(hn::Lanes(F32()));
   auto into = scale == nullptr ? Into::replace : Into::scaled;
   for (std::int64_t k = 0; k < count; k += kTerms, into = Into::add) {
     const auto terms = std::min(kTerms, count - k);
     const auto block = [&]<int ROWS>(std::int64_t row) {
-      multiply_block<ROWS, VECTORS>(left + row * row_step + k * step, row_step, step, right + k * width, terms, into,
-                                    scale, result + row * width);
+      multiply_block<ROWS, VECTORS>(left + row * row_step + k * step, row_step, step, right + k * width,
+                                    terms, into, scale, result + row * width);
     };
     std::int64_t row = 0;
     for (; row + kRows <= rows; row += kRows) block.template operator()<kRows>(row);
@@ -109,7 +109,8 @@ HWY_INLINE V exp_negative(V x) {
 }
 
 // Bias and causality for one vector of queries: scores += bias, keys that a query may not see become −∞.
-HWY_INLINE void mask_scores(const AttentionTile& tile, std::int64_t width, std::int64_t first_query, float* scores) {
+HWY_INLINE void mask_scores(const AttentionTile& tile, std::int64_t width, std::int64_t first_query,
+                            float* scores) {
   const F32 d;
   const V positions = hn::Iota(d, static_cast<float>(first_query));
   for (std::int64_t t = 0; t < tile.count; ++t) {
@@ -152,12 +153,12 @@ void softmax_tile(const AttentionPanel& panel, const AttentionTile& tile, float*
   }
 }
 
-template <int VECTORS>
-void add_tile_of(const AttentionPanel& panel, const AttentionTile& tile) {
+template <int VECTORS> void add_tile_of(const AttentionPanel& panel, const AttentionTile& tile) {
   alignas(64) float correction[kMostPanelQueries];
   multiply<VECTORS>(tile.keys, tile.count, tile.depth, 1, panel.queries, tile.depth, nullptr, panel.scores);
   softmax_tile<VECTORS>(panel, tile, correction);
-  multiply<VECTORS>(tile.values, tile.depth, 1, tile.depth, panel.scores, tile.count, correction, panel.output);
+  multiply<VECTORS>(tile.values, tile.depth, 1, tile.depth, panel.scores, tile.count, correction,
+                    panel.output);
 }
 
 void add_tile_dispatch(const AttentionPanel& panel, const AttentionTile& tile) {
@@ -192,8 +193,10 @@ HWY_INLINE void transpose_square(const float* from, std::int64_t from_stride, fl
   const auto factor = hn::Set(d, scale);
   const auto row = [&](int i) { return hn::Mul(hn::LoadU(d, from + i * from_stride), factor); };
   const auto a = row(0), b = row(1), c = row(2), e = row(3);
-  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)), ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)), ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b)),
+             ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e)),
+             ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low)), d, to);
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low)), d, to + to_stride);
   hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high)), d, to + 2 * to_stride);
@@ -203,7 +206,8 @@ HWY_INLINE void transpose_square(const float* from, std::int64_t from_stride, fl
 HWY_INLINE void transpose_square(const float* from, std::int64_t from_stride, float scale, float* to,
                                  std::int64_t to_stride) {
   for (int row = 0; row < 4; ++row)
-    for (int column = 0; column < 4; ++column) to[column * to_stride + row] = from[row * from_stride + column] * scale;
+    for (int column = 0; column < 4; ++column)
+      to[column * to_stride + row] = from[row * from_stride + column] * scale;
 }
 #endif
 
@@ -212,9 +216,11 @@ void transpose_dispatch(const float* from, std::int64_t from_stride, std::int64_
   const auto squares = rows / 4 * 4, square_columns = columns / 4 * 4;
   for (std::int64_t row = 0; row < squares; row += 4) {
     for (std::int64_t column = 0; column < square_columns; column += 4)
-      transpose_square(from + row * from_stride + column, from_stride, scale, to + column * to_stride + row, to_stride);
+      transpose_square(from + row * from_stride + column, from_stride, scale, to + column * to_stride + row,
+                       to_stride);
     for (auto column = square_columns; column < columns; ++column)
-      for (auto r = row; r < row + 4; ++r) to[column * to_stride + r] = from[r * from_stride + column] * scale;
+      for (auto r = row; r < row + 4; ++r)
+        to[column * to_stride + r] = from[r * from_stride + column] * scale;
   }
   for (auto row = squares; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
@@ -239,10 +245,12 @@ void add_tile(const AttentionPanel& panel, const AttentionTile& tile) {
   HWY_DYNAMIC_DISPATCH(add_tile_dispatch)(panel, tile);
 }
 
-void finish(const AttentionPanel& panel, std::int64_t depth) { HWY_DYNAMIC_DISPATCH(finish_dispatch)(panel, depth); }
+void finish(const AttentionPanel& panel, std::int64_t depth) {
+  HWY_DYNAMIC_DISPATCH(finish_dispatch)(panel, depth);
+}
 
-void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float scale,
-               float* to, std::int64_t to_stride) {
+void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+               float scale, float* to, std::int64_t to_stride) {
   HWY_DYNAMIC_DISPATCH(transpose_dispatch)(from, from_stride, rows, columns, scale, to, to_stride);
 }
 

@@ -37,8 +37,8 @@ struct AttentionTile {
   std::int64_t count;
   const float* keys;
   const float* values;
-  const float* bias;         // null, or see bias_width
-  std::int64_t bias_width;   // 1: bias[t] for all queries; else the panel's width: bias[t][query]
+  const float* bias;        // null, or see bias_width
+  std::int64_t bias_width;  // 1: bias[t] for all queries; else the panel's width: bias[t][query]
   // Key t of the tile is seen by the panel's query i if t ≤ i + visible; far beyond all keys where not causal.
   std::int64_t visible;
 };
@@ -50,7 +50,7 @@ void add_tile(const AttentionPanel& panel, const AttentionTile& tile);
 void finish(const AttentionPanel& panel, std::int64_t depth);
 
 // to[column][row] = from[row][column] · scale.
-void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns, float scale,
-               float* to, std::int64_t to_stride);
+void transpose(const float* from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+               float scale, float* to, std::int64_t to_stride);
 
 }  // namespace perfuse::cpu

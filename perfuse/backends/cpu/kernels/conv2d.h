@@ -9,8 +9,8 @@
 namespace perfuse::cpu {
 
 struct ConvNode {
-  std::int64_t batch, height, width, channels;   // of x
-  std::int64_t out_height, out_width, outputs;   // of the result
+  std::int64_t batch, height, width, channels;  // of x
+  std::int64_t out_height, out_width, outputs;  // of the result
   std::int64_t kernel_height, kernel_width, group_channels;
   DType x, weight, result;
   std::optional<DType> bias;

@@ -26,8 +26,8 @@ using Primitive = dnnl::convolution_forward;
 constexpr std::size_t kLargestWidened = std::size_t{8} << 20;
 constexpr std::int64_t kCanonicalSize = 64;
 
-Primitive::primitive_desc describe(const ConvNode& node, std::int64_t batch, std::int64_t height, std::int64_t width,
-                                   DType type, const memory::desc& weights) {
+Primitive::primitive_desc describe(const ConvNode& node, std::int64_t batch, std::int64_t height,
+                                   std::int64_t width, DType type, const memory::desc& weights) {
   const auto& op = node.op;
   const auto out = [&](std::int64_t size, std::int64_t kernel) { return (size - kernel) / op.stride + 1; };
   const auto element = onednn::data_type(type);
@@ -36,17 +36,19 @@ Primitive::primitive_desc describe(const ConvNode& node, std::int64_t batch, std
                         out(width + op.pad_left + op.pad_right, node.kernel_width)},
                        element, memory::format_tag::nhwc);
   const memory::desc bias({node.outputs}, memory::data_type::f32, memory::format_tag::a);
-  const memory::dims strides{op.stride, op.stride}, before{op.pad_top, op.pad_left}, after{op.pad_bottom, op.pad_right};
+  const memory::dims strides{op.stride, op.stride}, before{op.pad_top, op.pad_left},
+      after{op.pad_bottom, op.pad_right};
   constexpr auto kind = dnnl::prop_kind::forward_inference;
   constexpr auto algorithm = dnnl::algorithm::convolution_direct;
   if (node.bias)
-    return {onednn::engine(), kind, algorithm, x, weights, bias, y, strides, before, after, onednn::attributes()};
+    return {onednn::engine(), kind,  algorithm,           x, weights, bias, y, strides,
+            before,           after, onednn::attributes()};
   return {onednn::engine(), kind, algorithm, x, weights, y, strides, before, after, onednn::attributes()};
 }
 
 struct Plan {
-  DType computed;  // type of the products' factors
-  DType stored;    // elements of the weights as they come to run()
+  DType computed;              // type of the products' factors
+  DType stored;                // elements of the weights as they come to run()
   memory::desc plain, layout;  // of the file; as they come to run()
   Primitive::primitive_desc primitive;
 };
@@ -58,9 +60,10 @@ Plan make_plan(const ConvNode& node) {
   plan.plain = plain_conv_weights(node, plan.computed);
   const memory::desc any(plan.plain.get_dims(), plan.plain.get_data_type(), memory::format_tag::any);
   const auto least = [](std::int64_t kernel) { return std::max(kCanonicalSize, kernel); };
-  plan.layout = node.weight_is_parameter
-                    ? describe(node, 1, least(node.kernel_height), least(node.kernel_width), plan.computed, any).weights_desc()
-                    : plan.plain;
+  plan.layout = node.weight_is_parameter ? describe(node, 1, least(node.kernel_height),
+                                                    least(node.kernel_width), plan.computed, any)
+                                               .weights_desc()
+                                         : plan.plain;
   if (node.weight_is_parameter && plan.layout.get_size() <= kLargestWidened) plan.stored = plan.computed;
   const auto batch = node.x == plan.computed ? node.batch : 1;
   try {
@@ -76,12 +79,14 @@ Plan make_plan(const ConvNode& node) {
 
 class OnednnConv2d final : public Kernel {
  public:
-  OnednnConv2d(const ConvNode& node, Plan plan) : node_(node), plan_(std::move(plan)), primitive_(plan_.primitive) {
+  OnednnConv2d(const ConvNode& node, Plan plan)
+      : node_(node), plan_(std::move(plan)), primitive_(plan_.primitive) {
     const auto& wanted = plan_.primitive;
     if (wanted.weights_desc() != plan_.layout) reorder_.emplace(plan_.layout, wanted.weights_desc());
     const auto floats = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
     ScratchLayout scratch;
-    scratchpad_ = scratch.add(std::max(wanted.scratchpad_desc().get_size(), reorder_ ? reorder_->scratch_bytes() : 0));
+    scratchpad_ =
+        scratch.add(std::max(wanted.scratchpad_desc().get_size(), reorder_ ? reorder_->scratch_bytes() : 0));
     widened_ = scratch.add(plan_.stored != plan_.computed ? plan_.layout.get_size() : 0);
     reordered_ = scratch.add(reorder_ ? wanted.weights_desc().get_size() : 0);
     bias_ = scratch.add(node.bias && *node.bias != DType::f32 ? floats(node.outputs) : 0);
@@ -103,7 +108,8 @@ class OnednnConv2d final : public Kernel {
         {DNNL_ARG_WEIGHTS, onednn::memory(desc.weights_desc(), weights(args))},
         {DNNL_ARG_SCRATCHPAD, onednn::memory(desc.scratchpad_desc(), args.scratch + scratchpad_)}};
     if (node_.bias) {
-      const float* bias = read_f32(*node_.bias, args.operands[2], 0, node_.outputs, elements<float>(args.scratch + bias_));
+      const float* bias =
+          read_f32(*node_.bias, args.operands[2], 0, node_.outputs, elements<float>(args.scratch + bias_));
       arguments.emplace(DNNL_ARG_BIAS, onednn::memory(desc.bias_desc(), bias));
     }
     if (!converts()) return execute(arguments, args.operands[0], args.result);

@@ -48,8 +48,9 @@ onednn::Desc plain_conv_weights(const ConvNode& node, DType type) {
   return {{outputs, inputs, h, w}, onednn::data_type(type), {strides.begin() + 1, strides.end()}};
 }
 
-std::shared_ptr<const runtime::ParameterFormat> conv_weight_format(const onednn::Desc& layout, const onednn::Desc& plain,
-                                                                   DType computed, DType stored) {
+std::shared_ptr<const runtime::ParameterFormat> conv_weight_format(const onednn::Desc& layout,
+                                                                   const onednn::Desc& plain, DType computed,
+                                                                   DType stored) {
   return std::make_shared<ConvWeightFormat>(layout, plain, computed, stored);
 }
 

@@ -15,6 +15,7 @@ namespace perfuse::cpu {
 // would be large).
 [[nodiscard]] std::shared_ptr<const runtime::ParameterFormat> conv_weight_format(const onednn::Desc& layout,
                                                                                  const onednn::Desc& plain,
-                                                                                 DType computed, DType stored);
+                                                                                 DType computed,
+                                                                                 DType stored);
 
 }  // namespace perfuse::cpu

@@ -63,9 +63,11 @@ Candidate make_linear_onednn(const graph::op::Linear&, const NodeInfo& info) {
     const memory::desc result({node.m, node.n}, type, memory::format_tag::ab);
     const memory::desc bias({1, node.n}, memory::data_type::f32, memory::format_tag::ab);
     const auto desc =
-        node.bias ? dnnl::matmul::primitive_desc(onednn::engine(), x, weight, bias, result, onednn::attributes())
-                  : dnnl::matmul::primitive_desc(onednn::engine(), x, weight, result, onednn::attributes());
-    if (onednn::is_reference(desc.impl_info_str())) return std::string("oneDNN has only ") + desc.impl_info_str();
+        node.bias
+            ? dnnl::matmul::primitive_desc(onednn::engine(), x, weight, bias, result, onednn::attributes())
+            : dnnl::matmul::primitive_desc(onednn::engine(), x, weight, result, onednn::attributes());
+    if (onednn::is_reference(desc.impl_info_str()))
+      return std::string("oneDNN has only ") + desc.impl_info_str();
     return std::make_unique<OnednnLinear>(node, desc);
   } catch (const dnnl::error& error) {
     return std::string("oneDNN: ") + error.what();

@@ -40,14 +40,15 @@ class PanelLinear final : public Kernel {
 
   void run(const KernelArgs& args) const override {
     const float* bias = nullptr;
-    if (node_.bias) bias = read_f32(*node_.bias, args.operands[2], 0, node_.n, elements<float>(args.scratch + bias_));
+    if (node_.bias)
+      bias = read_f32(*node_.bias, args.operands[2], 0, node_.n, elements<float>(args.scratch + bias_));
     for (std::int64_t row = 0; row < node_.m; row += rows_) {
       const auto rows = std::min(rows_, node_.m - row);
       const float* x = converted(node_.x, args.operands[0], row, rows, elements<float>(args.scratch + x_));
       for (std::int64_t column = 0; column < node_.n; column += columns_) {
         const auto columns = std::min(columns_, node_.n - column);
-        const float* weight =
-            converted(node_.weight, args.operands[1], column, columns, elements<float>(args.scratch + weight_));
+        const float* weight = converted(node_.weight, args.operands[1], column, columns,
+                                        elements<float>(args.scratch + weight_));
         multiply(args, bias, x, row, rows, weight, column, columns);
       }
     }
@@ -67,27 +68,31 @@ class PanelLinear final : public Kernel {
     return buffer;
   }
 
-  void multiply(const KernelArgs& args, const float* bias, const float* x, std::int64_t row, std::int64_t rows,
-                const float* weight, std::int64_t column, std::int64_t columns) const {
+  void multiply(const KernelArgs& args, const float* bias, const float* x, std::int64_t row,
+                std::int64_t rows, const float* weight, std::int64_t column, std::int64_t columns) const {
     const bool direct = node_.result == DType::f32;
-    float* product = direct ? elements<float>(args.result) + row * node_.n + column : elements<float>(args.scratch + result_);
+    float* product = direct ? elements<float>(args.result) + row * node_.n + column
+                            : elements<float>(args.scratch + result_);
     const auto stride = direct ? node_.n : columns;
-    const auto inner = std::max<std::int64_t>(node_.k, 1);  // an empty sum: K = 0, whose stride must be 1 at least
-    const auto status = dnnl_sgemm('N', 'T', rows, columns, node_.k, 1.0f, x, inner, weight, inner, 0.0f, product, stride);
+    const auto inner =
+        std::max<std::int64_t>(node_.k, 1);  // an empty sum: K = 0, whose stride must be 1 at least
+    const auto status =
+        dnnl_sgemm('N', 'T', rows, columns, node_.k, 1.0f, x, inner, weight, inner, 0.0f, product, stride);
     if (status != dnnl_success)
       fail(status == dnnl_out_of_memory ? ErrorKind::out_of_memory : ErrorKind::device,
            "oneDNN: a product of [{}, {}] and [{}, {}] failed", rows, node_.k, columns, node_.k);
     if (direct && bias == nullptr) return;
     const auto element = static_cast<std::int64_t>(size_of(node_.result));
-    parallel_for(rows, std::max<std::int64_t>(1, kMemoryGrain / columns), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        float* values = product + i * stride;
-        if (bias != nullptr)
-          for (std::int64_t j = 0; j < columns; ++j) values[j] += bias[column + j];
-        if (!direct)
-          from_f32(values, columns, node_.result, args.result + ((row + i) * node_.n + column) * element);
-      }
-    });
+    parallel_for(
+        rows, std::max<std::int64_t>(1, kMemoryGrain / columns), [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            float* values = product + i * stride;
+            if (bias != nullptr)
+              for (std::int64_t j = 0; j < columns; ++j) values[j] += bias[column + j];
+            if (!direct)
+              from_f32(values, columns, node_.result, args.result + ((row + i) * node_.n + column) * element);
+          }
+        });
   }
 
   LinearNode node_;

@@ -18,19 +18,14 @@ namespace perfuse::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class D>
-HWY_INLINE hn::Vec<D> load_f32(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_f32(D d, const bfloat16* from) {
+template <class D> HWY_INLINE hn::Vec<D> load_f32(D d, const float* from) { return hn::LoadU(d, from); }
+template <class D> HWY_INLINE hn::Vec<D> load_f32(D d, const bfloat16* from) {
   const hn::Rebind<std::uint16_t, D> d16;
   const hn::RebindToUnsigned<D> d32;
   const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from));
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
 }
-template <class D>
-HWY_INLINE hn::Vec<D> load_f32(D d, const float16* from) {
+template <class D> HWY_INLINE hn::Vec<D> load_f32(D d, const float16* from) {
   const hn::Rebind<hwy::float16_t, D> d16;
   return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
 }
@@ -64,8 +59,8 @@ HWY_INLINE void dot_rows(const float* x, std::int64_t k, const T* weight, float*
 
 // Columns begin … end − 1 of M rows of y, f32, with row stride n.
 template <class T>
-void multiply_columns(int m, const float* x, std::int64_t k, const T* weight, const float* bias, std::int64_t n,
-                      std::int64_t begin, std::int64_t end, float* y) {
+void multiply_columns(int m, const float* x, std::int64_t k, const T* weight, const float* bias,
+                      std::int64_t n, std::int64_t begin, std::int64_t end, float* y) {
   for (std::int64_t column = begin; column < end; ++column) {
     float sums[4];
     const T* row = weight + column * k;
@@ -114,9 +109,11 @@ class RowsLinear final : public Kernel {
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
 
   void run(const KernelArgs& args) const override {
-    const float* x = read_f32(node_.x, args.operands[0], 0, node_.m * node_.k, elements<float>(args.scratch + x_));
+    const float* x =
+        read_f32(node_.x, args.operands[0], 0, node_.m * node_.k, elements<float>(args.scratch + x_));
     const float* bias = nullptr;
-    if (node_.bias) bias = read_f32(*node_.bias, args.operands[2], 0, node_.n, elements<float>(args.scratch + bias_));
+    if (node_.bias)
+      bias = read_f32(*node_.bias, args.operands[2], 0, node_.n, elements<float>(args.scratch + bias_));
     float* y = target_f32(node_.result, args.result, 0, elements<float>(args.scratch + result_));
     const auto grain = std::max<std::int64_t>(1, kMemoryGrain / std::max<std::int64_t>(node_.k, 1));
     parallel_for(node_.n, grain, [&](std::int64_t begin, std::int64_t end) {
