@@ -87,8 +87,15 @@ TEST_P(ModuleGolden, AutoencoderKLDecodeOfABatch) { decode("autoencoder_kl_decod
 TEST_P(ModuleGolden, AutoencoderKLEncode) { encode("autoencoder_kl_encode"); }
 TEST_P(ModuleGolden, AutoencoderKLEncodeOfABatch) { encode("autoencoder_kl_encode_sliced"); }
 
-INSTANTIATE_TEST_SUITE_P(, ModuleGolden, ::testing::ValuesIn(test::granularities()),
-                         [](const auto& tested) { return std::string(graph::to_string(tested.param)); });
+std::string granularity_name(const ::testing::TestParamInfo<graph::Granularity>& tested) {
+  return std::string(graph::to_string(tested.param));
+}
+
+// `Full` tests run with ./run-tests --full.
+INSTANTIATE_TEST_SUITE_P(, ModuleGolden, ::testing::Values(graph::Granularity::block), granularity_name);
+INSTANTIATE_TEST_SUITE_P(Full, ModuleGolden,
+                         ::testing::Values(graph::Granularity::op, graph::Granularity::whole),
+                         granularity_name);
 
 }  // namespace
 }  // namespace perfuse

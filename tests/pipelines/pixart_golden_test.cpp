@@ -58,6 +58,7 @@ struct Dump {
 
 struct Case {
   std::string model, name;
+  friend void PrintTo(const Case& which, std::ostream* out) { *out << which.model << "/" << which.name; }
 };
 
 class PixArtGolden : public ::testing::TestWithParam<std::tuple<Case, graph::Granularity>> {};
@@ -110,13 +111,17 @@ std::string case_name(const ::testing::TestParamInfo<std::tuple<Case, graph::Gra
          std::string(graph::to_string(std::get<1>(tested.param)));
 }
 
+const auto kCases =
+    ::testing::Values(Case{"tiny-pixart-alpha", "basic"}, Case{"tiny-pixart-alpha", "noguide_raw"},
+                      Case{"tiny-pixart-sigma", "basic"}, Case{"tiny-pixart-sigma", "binning"},
+                      Case{"tiny-pixart-sigma", "long_karras"});
+
+// `Full` tests run with ./run-tests --full.
 INSTANTIATE_TEST_SUITE_P(, PixArtGolden,
-                         ::testing::Combine(::testing::Values(Case{"tiny-pixart-alpha", "basic"},
-                                                              Case{"tiny-pixart-alpha", "noguide_raw"},
-                                                              Case{"tiny-pixart-sigma", "basic"},
-                                                              Case{"tiny-pixart-sigma", "binning"},
-                                                              Case{"tiny-pixart-sigma", "long_karras"}),
-                                            ::testing::ValuesIn(test::granularities())),
+                         ::testing::Combine(kCases, ::testing::Values(graph::Granularity::block)), case_name);
+INSTANTIATE_TEST_SUITE_P(Full, PixArtGolden,
+                         ::testing::Combine(kCases, ::testing::Values(graph::Granularity::op,
+                                                                      graph::Granularity::whole)),
                          case_name);
 
 // Native bf16 from the recorded bf16 noise: these untrained models amplify every rounding, so the mean decides.

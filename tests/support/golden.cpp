@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 namespace perfuse::test {
@@ -32,16 +31,6 @@ double largest(const Tensor& tensor) {
 }  // namespace
 
 std::filesystem::path data_folder() { return PERFUSE_TEST_DATA; }
-
-bool full_run() {
-  const char* value = std::getenv("PERFUSE_TEST_FULL");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
-std::vector<graph::Granularity> granularities() {
-  using enum graph::Granularity;
-  return full_run() ? std::vector{op, block, whole} : std::vector{block};
-}
 
 Golden Golden::open(const std::string& name) {
   const auto base = data_folder() / "golden" / name;

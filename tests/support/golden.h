@@ -7,19 +7,12 @@
 #include <string>
 
 #include "perfuse/core/json.h"
-#include "perfuse/graph/segment.h"
 #include "perfuse/tensor/safetensors.h"
 
 namespace perfuse::test {
 
 // tests/data
 [[nodiscard]] std::filesystem::path data_folder();
-
-// True where every combination is asked for (./run-tests --full).
-[[nodiscard]] bool full_run();
-
-// Block, or all three with --full.
-[[nodiscard]] std::vector<graph::Granularity> granularities();
 
 struct Golden {
   SafetensorsFile tensors;
