@@ -78,6 +78,7 @@ class CpuExecutable::Planner {
       touch(node.result);
     }
     std::vector<graph::Lifetime> list;
+    list.reserve(lifetimes.size());
     for (const auto& [id, lifetime] : lifetimes) list.push_back(lifetime);
     const auto plan = graph::plan_memory(list);
     std::size_t i = 0;

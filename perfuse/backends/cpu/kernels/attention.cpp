@@ -20,7 +20,7 @@ namespace {
 // Queries that share one conversion of a tile of keys and values.
 constexpr std::int64_t kBlockQueries = 128;
 // Keys of a tile: scores of one panel (256 × 64 floats) and a tile of keys or values (≤ 128 KiB) fit in L2 together.
-constexpr std::int64_t kMostTileKeys = 256, kLeastTileKeys = 32, kTileFloats = 32 * 1024;
+constexpr std::int64_t kMostTileKeys = 256, kLeastTileKeys = 32, kTileFloats = 32'768;
 
 struct AttentionNode {
   std::int64_t batch, queries, heads, depth, keys, key_heads;

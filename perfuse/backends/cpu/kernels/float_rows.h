@@ -16,8 +16,8 @@ inline constexpr std::int64_t kBlock = 1024;
 
 // Elements per thread below which starting threads (about 5 µs) costs more than it gains: for kernels bound
 // by memory, and for those that compute an exponential or more per element.
-inline constexpr std::int64_t kMemoryGrain = 32 * 1024;
-inline constexpr std::int64_t kMathGrain = 8 * 1024;
+inline constexpr std::int64_t kMemoryGrain = 32'768;
+inline constexpr std::int64_t kMathGrain = 8'192;
 
 // f32, bf16, f16: what the f32 cores take.
 [[nodiscard]] constexpr bool is_graph_float(DType type) {
