@@ -8,6 +8,7 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers: the beta distribution's quantiles
 find_package(ICU REQUIRED COMPONENTS uc i18n)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # SHA-256
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 

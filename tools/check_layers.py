@@ -63,7 +63,8 @@ def check_file(path, text, root, layers, public_names):
         if ".." in target.split("/"):
             yield f'{where}: "{target}": name the file from the repository\'s root, as "perfuse/…"'
         elif target.startswith("perfuse/"):
-            if not (root / target).is_file():
+            # "x.pb.h" is generated from x.proto.
+            if not (root / re.sub(r"\.pb\.h$", ".proto", target)).is_file():
                 yield f'{where}: "{target}" does not exist'
             inside = layer_of(target.removeprefix("perfuse/"), layers)
             if own is not None and inside is None:

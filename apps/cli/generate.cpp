@@ -56,7 +56,7 @@ struct Call {
 
 void read_prompt_from_standard_input(Request& request) {
   if (!request.prompt || request.prompt->is_list() || request.prompt->values().front() != "-") return;
-  std::string text = read_standard_input(kMostPromptBytes);
+  std::string text = read_standard_input(kMostInputBytes);
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
   request.prompt = std::move(text);
 }
@@ -178,13 +178,13 @@ class Generator {
     const auto begin = SteadyClock::now();
     const PipelineOutput output = call_pipeline(pipeline, call);
     const auto computed = SteadyClock::now();
+    if (dump_) dump_->write(output, options_.taps);
     Record record{0, static_cast<std::int64_t>(output.images.size()),
                   resolved_request(call.request, output.settings), run_, output.settings};
     for (std::size_t i = 0; i < call.kept.size(); ++i) {
       record.index = call.kept[i];
       output.images.at(static_cast<std::size_t>(record.index)).save(call.files[i], image_text(record));
     }
-    if (dump_) dump_->write(output, options_.taps);
     progress_.clear();
 
     RunReport report{call.files,

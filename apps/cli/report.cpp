@@ -1,13 +1,13 @@
 #include "apps/cli/report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <sstream>
 
 #include "apps/cli/metadata.h"
 #include "perfuse/core/text.h"
 #include "perfuse/runtime/backend.h"
+#include "perfuse/runtime/host_memory.h"
 
 namespace perfuse::cli {
 namespace {
@@ -29,10 +29,7 @@ std::string stage_times(const RunReport& report) {
 }  // namespace
 
 PeakMemory peak_memory(const Device& device) {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return {static_cast<std::uint64_t>(usage.ru_maxrss) * 1024,
-          runtime::backend_for(device)->memory_stats().peak};
+  return {runtime::peak_resident_memory(), runtime::backend_for(device)->memory_stats().peak};
 }
 
 Json report_json(const RunReport& report, const PipelineOutput& output) {
@@ -48,6 +45,7 @@ Json report_json(const RunReport& report, const PipelineOutput& output) {
           {"peak_memory",
            {{"resident_bytes", report.memory.resident_bytes}, {"device_bytes", report.memory.device_bytes}}},
           {"executables_compiled", report.executables_compiled},
+          {"host_actions", output.host_actions},
           {"warnings", output.warnings}};
 }
 

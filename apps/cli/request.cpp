@@ -157,9 +157,9 @@ void check_request(const Request& request, const std::string& origin) {
          "{}: no prompt: say what the picture shows, as in perfuse generate \"a red apple\"", origin);
   const auto bytes = prompt_bytes(request.prompt, "prompt", origin) +
                      prompt_bytes(request.negative_prompt, "negative_prompt", origin);
-  if (bytes > kMostPromptBytes)
+  if (bytes > kMostInputBytes)
     fail(ErrorKind::usage, "{}: prompt: {} of text, at most {} are taken", origin, format_bytes(bytes),
-         format_bytes(kMostPromptBytes));
+         format_bytes(kMostInputBytes));
 }
 
 CallArguments to_arguments(const Request& request, const std::string& origin) {

@@ -48,15 +48,14 @@ struct Request {
 [[nodiscard]] Request overlay(Request base, const Request& over);
 
 // Error(usage) unless the request can be turned into a call at all: a prompt (or embeddings) there, valid UTF-8,
-// of at most kMostPromptBytes together.
-inline constexpr std::size_t kMostPromptBytes = 2u << 20;
+// of at most kMostInputBytes together.
+inline constexpr std::size_t kMostInputBytes = 2u << 20;
 void check_request(const Request& request, const std::string& origin);
 
 // Opens the files that tensors are in.
 [[nodiscard]] CallArguments to_arguments(const Request& request, const std::string& origin);
 
 // Prompts (or rows of embeddings) times images per prompt; Error(usage) beyond kMostImages.
-inline constexpr std::int64_t kMostImages = 1024;
 [[nodiscard]] std::int64_t count_images(const CallArguments& arguments, const std::string& origin);
 
 }  // namespace perfuse::cli

@@ -11,11 +11,11 @@
 #include <charconv>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/file_descriptor.h"
 #include "perfuse/core/text.h"
 
 namespace perfuse {
@@ -23,46 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-std::string cause(int error) {
-  switch (error) {
-    case ENOENT: return "no such file or folder";
-    case EISDIR: return "it is a folder";
-    case ENOTDIR: return "a part of its path is not a folder";
-    case ELOOP: return "its symbolic links form a loop";
-    case EACCES:
-    case EPERM: return "no permission";
-    case EROFS: return "the file system is read-only";
-    case ENOSPC:
-    case EDQUOT: return "the disk is full";
-    case EPIPE: return "nobody reads the other end";
-    default: return std::system_category().message(error);
-  }
-}
-
 [[noreturn]] void fail_read(const fs::path& file, int error) {
-  fail(ErrorKind::io, "{}: can't be read: {}", display(file), cause(error));
+  fail(ErrorKind::io, "{}: can't be read: {}", display(file), describe_errno(error));
 }
 
 [[noreturn]] void fail_write(const fs::path& file, int error) {
-  fail(ErrorKind::io, "{}: can't be written: {}", display(file), cause(error));
+  fail(ErrorKind::io, "{}: can't be written: {}", display(file), describe_errno(error));
 }
 
 std::string_view kind_of(mode_t mode) {
@@ -73,8 +39,8 @@ std::string_view kind_of(mode_t mode) {
 }
 
 // O_NONBLOCK: a FIFO without a writer would wait for one. It means nothing to a regular file.
-Descriptor open_regular(const fs::path& file, struct stat& status) {
-  Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+FileDescriptor open_regular(const fs::path& file, struct stat& status) {
+  FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   const int error = errno;
   const bool known = fd.get() >= 0 ? ::fstat(fd.get(), &status) == 0 : ::stat(file.c_str(), &status) == 0;
   if (known && !S_ISREG(status.st_mode))
@@ -147,12 +113,12 @@ Target find_target(const fs::path& file) {
 }
 
 // A new file in the folder of `target`. Not mkostemp, whose files are 0600: here the umask decides.
-std::pair<Descriptor, fs::path> create_beside(const fs::path& target, const fs::path& file) {
+std::pair<FileDescriptor, fs::path> create_beside(const fs::path& target, const fs::path& file) {
   static std::atomic<unsigned> counter{0};
   for (int tries = 0; tries < 100; ++tries) {
     const fs::path name =
         target.parent_path() / (".perfuse-" + std::to_string(::getpid()) + "-" + std::to_string(counter++));
-    Descriptor fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    FileDescriptor fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd.get() >= 0) return {std::move(fd), name};
     if (errno != EEXIST) {
       const int error = errno;
@@ -165,9 +131,9 @@ std::pair<Descriptor, fs::path> create_beside(const fs::path& target, const fs::
   fail_write(file, EEXIST);
 }
 
-Descriptor open_in_place(const fs::path& file) {
+FileDescriptor open_in_place(const fs::path& file) {
   // O_NONBLOCK: opening a FIFO that nobody reads would wait; with it the error is ENXIO.
-  Descriptor fd(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  FileDescriptor fd(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (fd.get() < 0) fail_write(file, errno == ENXIO ? EPIPE : errno);
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK) != 0) fail_write(file, errno);
   return fd;
@@ -194,7 +160,7 @@ MappedFile::~MappedFile() {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) {
   struct stat status {};
-  const Descriptor fd = open_regular(file, status);
+  const FileDescriptor fd = open_regular(file, status);
   const auto size = static_cast<std::size_t>(status.st_size);
   void* data = nullptr;
   if (size > 0) {  // a map of no bytes is an error of mmap
@@ -202,14 +168,6 @@ std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) {
     if (data == MAP_FAILED) fail_read(file, errno);
   }
   return std::shared_ptr<const MappedFile>(new MappedFile(file, static_cast<const std::byte*>(data), size));
-}
-
-void MappedFile::will_need(std::span<const std::byte> range) const {
-  if (range.empty()) return;
-  const auto offset = static_cast<std::size_t>(range.data() - data_) / page_size() * page_size();
-  const auto end = static_cast<std::size_t>(range.data() - data_) + range.size();
-  // Advice: where the kernel declines, pages are read when touched.
-  (void)::madvise(const_cast<std::byte*>(data_) + offset, end - offset, MADV_WILLNEED);
 }
 
 void MappedFile::dont_need(std::span<const std::byte> range) const {
@@ -224,7 +182,7 @@ void MappedFile::dont_need(std::span<const std::byte> range) const {
 
 std::string read_file(const fs::path& file, std::size_t most_bytes) {
   struct stat status {};
-  const Descriptor fd = open_regular(file, status);
+  const FileDescriptor fd = open_regular(file, status);
   const auto refuse = [&](std::string_view found) {
     fail(ErrorKind::io, "{}: {}, expected at most {}", display(file), found, format_bytes(most_bytes));
   };
@@ -249,14 +207,14 @@ std::string read_file(const fs::path& file, std::size_t most_bytes) {
 struct AtomicFile::State {
   fs::path file;  // as the caller named it, for messages
   Target target;
-  Descriptor fd;
+  FileDescriptor fd;
   fs::path temporary;  // empty where written in place, and once renamed
 };
 
 AtomicFile::AtomicFile(fs::path file) : state_(std::make_unique<State>()) {
   state_->file = std::move(file);
   if (const auto named = named_descriptor(state_->file)) {
-    state_->fd = Descriptor(::fcntl(*named, F_DUPFD_CLOEXEC, 0));
+    state_->fd = FileDescriptor(::fcntl(*named, F_DUPFD_CLOEXEC, 0));
     if (state_->fd.get() < 0) fail_write(state_->file, errno);
     return;
   }

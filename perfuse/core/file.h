@@ -26,9 +26,8 @@ class MappedFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
-  // Tells the kernel that the range will be needed soon / is no longer needed (its pages leave this
-  // process's resident memory and are read again on the next touch). Ranges are widened/narrowed to pages.
-  void will_need(std::span<const std::byte> range) const;
+  // Tells the kernel that the range is no longer needed: its whole pages leave this process's resident memory and
+  // are read again on the next touch.
   void dont_need(std::span<const std::byte> range) const;
 
  private:

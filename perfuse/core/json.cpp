@@ -8,6 +8,7 @@
 
 #include "perfuse/core/error.h"
 #include "perfuse/core/file.h"
+#include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
 
 namespace perfuse {
@@ -390,11 +391,14 @@ ConfigReader ConfigReader::object(std::string_view key) const {
   return inner;
 }
 
-std::vector<std::string> ConfigReader::unread_keys() const {
-  std::vector<std::string> result;
-  for (const auto& [key, value] : json_.items())
-    if (!asked_.contains(key) && !key.starts_with('_')) result.push_back(key);
-  return result;
+void ConfigReader::warn_unread(std::initializer_list<std::string_view> without_effect) const {
+  std::string unread;
+  for (const auto& [key, value] : json_.items()) {
+    if (asked_.contains(key) || key.starts_with('_') || value.is_null()) continue;
+    if (std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end()) continue;
+    unread += fmt::format("{}{}", unread.empty() ? "" : ", ", plain_or_quoted(key));
+  }
+  if (!unread.empty()) log::warning("{}: not known here, without effect: {}", origin_, unread);
 }
 
 }  // namespace perfuse

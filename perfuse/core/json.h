@@ -60,8 +60,9 @@ class ConfigReader {
   // A nested object; its messages name "key.inner".
   [[nodiscard]] ConfigReader object(std::string_view key) const;
 
-  // Fields that no call above has asked for and that don't start with "_": unknown to the reader.
-  [[nodiscard]] std::vector<std::string> unread_keys() const;
+  // Warns of the fields that no call above has asked for, unless they are null, start with "_" or are among
+  // `without_effect`: whoever wrote them expects something of them.
+  void warn_unread(std::initializer_list<std::string_view> without_effect = {}) const;
 
   // Error(kind model) in this reader's form: "ORIGIN: KEY: MESSAGE".
   [[noreturn]] void fail_field(std::string_view key, std::string_view message) const;

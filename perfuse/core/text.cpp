@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <numeric>
 #include <utility>
+
+#include "perfuse/core/error.h"
 
 namespace perfuse {
 namespace {
@@ -155,6 +158,31 @@ std::string format_bytes(std::uint64_t bytes) {
   const std::string digits = fmt::format("{:.{}f}", value, value < 9.95 ? 1 : 0);
   const bool whole = digits.ends_with(".0");
   return fmt::format("{} {}", whole ? digits.substr(0, digits.size() - 2) : digits, kUnits[unit]);
+}
+
+std::uint64_t parse_bytes(std::string_view what, std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 9> kUnits{{{"b", 1},
+                                                                       {"kb", 1e3},
+                                                                       {"mb", 1e6},
+                                                                       {"gb", 1e9},
+                                                                       {"tb", 1e12},
+                                                                       {"kib", 0x1p10},
+                                                                       {"mib", 0x1p20},
+                                                                       {"gib", 0x1p30},
+                                                                       {"tib", 0x1p40}}};
+  constexpr double kMost = 0x1p60;
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  std::string unit(end, text.data() + text.size());
+  unit.erase(0, unit.find_first_not_of(' '));
+  for (auto& c : unit) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (error == std::errc{} && number == 0 && unit.empty()) return 0;
+  if (error == std::errc{} && number >= 0)
+    for (const auto& [name, factor] : kUnits)
+      if (unit == name && number * factor <= kMost) return static_cast<std::uint64_t>(number * factor);
+  fail(ErrorKind::usage, "{}: expected a size with its unit, such as 500MB or 20GiB, found {}", what,
+       quote(text));
 }
 
 }  // namespace perfuse

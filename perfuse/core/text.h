@@ -33,4 +33,8 @@ namespace perfuse {
 // "1.5 GB", "12 KB", "0 bytes" (powers of 1000).
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 
+// "500MB" (powers of 1000), "1.5 GiB" (powers of 1024), "0". Without a unit a number is not taken, nor is "5G", which
+// means one thing to some and another to others: Error(usage) "WHAT: expected a size …".
+[[nodiscard]] std::uint64_t parse_bytes(std::string_view what, std::string_view text);
+
 }  // namespace perfuse

@@ -1,19 +1,20 @@
 #include "perfuse/core/threads.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "perfuse/core/cgroup.h"
 
 namespace perfuse {
 namespace {
@@ -23,66 +24,6 @@ std::optional<std::string> first_line(const std::string& file) {
   std::string line;
   if (!std::getline(in, line)) return std::nullopt;
   return line;
-}
-
-std::optional<double> to_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<double> ratio(std::string_view quota, std::string_view period) {
-  const auto q = to_number(quota), p = to_number(period);
-  if (!q || !p || *q <= 0 || *p <= 0) return std::nullopt;  // "max", or −1: no quota
-  return *q / *p;
-}
-
-// This process's group below the mount of its hierarchy: "0::/user.slice" (v2, no controller named),
-// "4:cpu,cpuacct:/docker/abc" (v1).
-std::string group_of(std::string_view controller) {
-  std::ifstream in("/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string names = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    if (controller.empty() ? names == ",," : names.find(fmt::format(",{},", controller)) != std::string::npos)
-      return line.substr(second + 1);
-  }
-  return "/";
-}
-
-// The least quota, in cores, of the group and all above it. In a container the path may be the
-// host's and not exist; the mount's own files then hold the quota.
-template <class Read>
-std::optional<double> least_quota(const std::string& mount, std::string group, const Read& read) {
-  std::optional<double> least;
-  for (;;) {
-    while (group.ends_with('/')) group.pop_back();
-    if (const auto quota = read(mount + group)) least = least ? std::min(*least, *quota) : *quota;
-    if (group.empty()) return least;
-    group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
-  }
-}
-
-std::optional<double> cgroup_quota() {
-  const auto v2 =
-      least_quota("/sys/fs/cgroup", group_of(""), [](const std::string& folder) -> std::optional<double> {
-        const auto line = first_line(folder + "/cpu.max");  // "150000 100000" or "max 100000"
-        if (!line) return std::nullopt;
-        const auto space = line->find(' ');
-        if (space == std::string::npos) return std::nullopt;
-        return ratio(std::string_view(*line).substr(0, space), std::string_view(*line).substr(space + 1));
-      });
-  if (v2) return v2;
-  return least_quota("/sys/fs/cgroup/cpu", group_of("cpu"),
-                     [](const std::string& folder) -> std::optional<double> {
-                       const auto quota = first_line(folder + "/cpu.cfs_quota_us"),
-                                  period = first_line(folder + "/cpu.cfs_period_us");
-                       if (!quota || !period) return std::nullopt;
-                       return ratio(*quota, *period);
-                     });
 }
 
 // Hyperthreads of one core share its multipliers: two workers there are slower than one.
@@ -104,7 +45,7 @@ int affine_physical_cores() {
 
 int count_cores() {
   const int cores = affine_physical_cores();
-  const auto quota = cgroup_quota();
+  const auto quota = cgroup_cores();
   // A quota of 1.5 runs two threads, half of the time each on one.
   const int most = quota && *quota < 1e6 ? static_cast<int>(std::ceil(*quota)) : cores;
   return std::max(1, std::min(cores, most));
@@ -117,9 +58,31 @@ int available_cores() {
   return cores;
 }
 
-void set_num_threads(int threads) { omp_set_num_threads(threads > 0 ? threads : available_cores()); }
+namespace {
 
-int num_threads() { return omp_get_max_threads(); }
+std::atomic<int> wanted_threads{0};
+
+int default_threads() {
+  static const int threads =
+      std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads() : available_cores();
+  return threads;
+}
+
+}  // namespace
+
+void set_num_threads(int threads) {
+  wanted_threads = std::max(threads, 0);
+  apply_num_threads();
+}
+
+int num_threads() {
+  const int wanted = wanted_threads;
+  return wanted > 0 ? wanted : default_threads();
+}
+
+void apply_num_threads() {
+  if (omp_get_max_threads() != num_threads()) omp_set_num_threads(num_threads());
+}
 
 namespace detail {
 

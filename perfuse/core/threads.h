@@ -9,9 +9,13 @@ namespace perfuse {
 // Physical cores this process may use (affinity and cgroup quota respected), at least 1.
 [[nodiscard]] int available_cores();
 
-// Threads that parallel work uses; 0 means available_cores(). Per calling thread, as OpenMP has it.
+// Threads that parallel work uses, whichever thread starts it. 0, which a process begins with, means OMP_NUM_THREADS
+// where that is set and available_cores() where not.
 void set_num_threads(int threads);
 [[nodiscard]] int num_threads();
+// Makes OpenMP's own setting, which each thread has for itself, that of num_threads(). For libraries that ask OpenMP
+// (oneDNN); call it where work on this thread begins.
+void apply_num_threads();
 
 // Calls body(begin, end) on disjoint, covering ranges of 0…count−1, in parallel where `count` ≥
 // 2·grain. Ranges depend on count, grain and the number of threads alone. An exception in a body is

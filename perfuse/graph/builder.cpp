@@ -84,18 +84,20 @@ Value Builder::parameter(std::string_view name, const Shape& shape) {
 Value Builder::parameter(std::string_view name, const Shape& shape, Recipe recipe) {
   const std::string full = qualified(name);
   const auto [place, is_new] = parameter_values_.try_emplace(full, -1);
-  if (!is_new) return {place->second};
+  if (!is_new) {
+    const Value known{place->second};
+    if (this->shape(known) != shape)
+      fail(ErrorKind::usage, "{}: parameter {} declared as {} and as {}", graph_.name, full,
+           perfuse::to_string(this->shape(known)), perfuse::to_string(shape));
+    return known;
+  }
   if (weights_ == nullptr)
     fail(ErrorKind::usage, "{}: parameter {} in a program without weights", graph_.name, full);
   const DType stored = check(recipe, *weights_, problems_);
-  const Value value = new_value({compute_ == DType::f32 ? stored : compute_, shape});
+  const Value value = new_value({compute_ == DType::f32 ? stored : compute_, shape_of(recipe, shape)});
   place->second = value.id;
   graph_.parameters.push_back({full, value.id, std::move(recipe)});
   return value;
-}
-
-bool Builder::has_weight(std::string_view name) const {
-  return weights_ != nullptr && weights_->find(qualified(name)).has_value();
 }
 
 void Builder::output(const std::string& name, Value value) { graph_.outputs.push_back({name, value.id}); }

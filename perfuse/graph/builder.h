@@ -57,8 +57,6 @@ class Builder {
   // `name` is relative to the path. Without a recipe: the stored tensor of that very name and shape.
   Value parameter(std::string_view name, const Shape& shape);
   Value parameter(std::string_view name, const Shape& shape, Recipe recipe);
-  // True if the weight files have the tensor (relative name); for optional parts.
-  [[nodiscard]] bool has_weight(std::string_view name) const;
   void output(const std::string& name, Value value);
 
   Value add_node(Op op, const std::vector<Value>& operands);

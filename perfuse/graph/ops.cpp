@@ -1,5 +1,7 @@
 #include "perfuse/graph/ops.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -57,6 +59,21 @@ std::string_view to_string(op::BinaryKind kind) {
     case op::BinaryKind::minimum: return "minimum";
   }
   return "?";
+}
+
+// Each step rounded to f32 in torch's order: logarithm times index, divided, exponential. What libm computes is
+// computed in double and rounded, as an f32 exponential may be off by a unit in the last place, which at t = 999
+// turns the sine by 6e-5.
+std::vector<float> timestep_frequencies(const op::TimestepEmbedding& op) {
+  const auto half = op.dim / 2;
+  const auto logarithm = static_cast<float>(-std::log(op.max_period));
+  const auto divisor = static_cast<float>(static_cast<double>(half) - op.downscale_freq_shift);
+  std::vector<float> frequencies;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const float exponent = logarithm * static_cast<float>(i) / divisor;
+    frequencies.push_back(static_cast<float>(std::exp(static_cast<double>(exponent))));
+  }
+  return frequencies;
 }
 
 std::string_view name_of(const Op& op) {

@@ -63,7 +63,8 @@ struct RmsNorm {
 
 // q[B, S, H, D], k[B, T, G, D], v[B, T, G, D], bias?[1|B, 1|H, 1|S, T] → [B, S, H, D]:
 // softmax(q·kᵀ · scale + bias) · v per head, H a multiple of G (grouped-query). The scores are never
-// held whole. `causal`: position s sees t ≤ s + (T − S).
+// held whole. `causal`: position s sees t ≤ s + (T − S). A position that sees nothing (each score is −∞, by the bias
+// or by causality) gives 0.
 struct Attention {
   static constexpr std::string_view name = "attention";
   double scale = 1.0;
@@ -194,6 +195,9 @@ using Op = std::variant<op::Linear, op::Conv2d, op::GroupNorm, op::LayerNorm, op
 
 [[nodiscard]] std::string_view to_string(op::UnaryKind kind);
 [[nodiscard]] std::string_view to_string(op::BinaryKind kind);
+
+// The dim / 2 frequencies of a timestep embedding, as torch's f32 arithmetic gives them.
+[[nodiscard]] std::vector<float> timestep_frequencies(const op::TimestepEmbedding& op);
 
 // "conv2d", …
 [[nodiscard]] std::string_view name_of(const Op& op);

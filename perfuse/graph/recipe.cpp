@@ -52,13 +52,62 @@ DType check(const Recipe& recipe, const WeightFiles& weights, std::vector<std::s
   return common.value_or(DType::f32) == DType::f64 ? DType::f32 : common.value_or(DType::f32);
 }
 
+Shape shape_of(const Recipe& recipe, const Shape& wanted) {
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds)
+      fail(ErrorKind::usage, "recipe of {}: {}",
+           recipe.sources.empty() ? "nothing" : fmt::format("{}", fmt::join(recipe.sources[0].keys, " or ")),
+           what);
+  };
+  require(!recipe.sources.empty(), "no source");
+  Shape result;
+  for (const auto& source : recipe.sources) {
+    require(!source.keys.empty(), "a source without a key");
+    Shape part = source.shape;
+    const auto axis = static_cast<std::size_t>(recipe.concat_axis);
+    if (source.slice) {
+      const auto& [sliced, begin, end] = *source.slice;
+      require(sliced >= 0 && static_cast<std::size_t>(sliced) < part.size(),
+              "a slice along an axis that is not there");
+      auto& size = part[static_cast<std::size_t>(sliced)];
+      require(begin >= 0 && begin < end && end <= size, "a slice beyond the source");
+      size = end - begin;
+    }
+    if (result.empty()) {
+      result = std::move(part);
+      continue;
+    }
+    require(recipe.concat_axis >= 0 && axis < result.size() && part.size() == result.size(),
+            "parts of different ranks");
+    result[axis] += part[axis];
+    part[axis] = result[axis];
+    require(part == result, "parts that differ in another axis than the one they are joined along");
+  }
+  if (!recipe.permutation.empty()) {
+    require(recipe.permutation.size() == result.size(), "a permutation of another rank");
+    Shape permuted;
+    std::vector<bool> seen(result.size(), false);
+    for (const int axis : recipe.permutation) {
+      const auto a = static_cast<std::size_t>(axis);
+      require(axis >= 0 && a < result.size() && !seen[a], "a permutation that is none");
+      seen[a] = true;
+      permuted.push_back(result[a]);
+    }
+    result = std::move(permuted);
+  }
+  require(
+      result == wanted || (recipe.reshape && numel(result) == numel(wanted)),
+      fmt::format("makes {}, the parameter is {}", perfuse::to_string(result), perfuse::to_string(wanted)));
+  return wanted;
+}
+
 Tensor materialize(const Recipe& recipe, const WeightFiles& weights, const Shape& shape, DType dtype) {
   std::vector<Tensor> parts;
   for (const auto& source : recipe.sources) {
-    Tensor part = weights.tensor(*find_key(source, weights)).to(dtype);
+    Tensor part = weights.tensor(*find_key(source, weights));
     if (part.shape() != source.shape) part = part.reshape(source.shape);
     if (source.slice) part = part.slice(source.slice->axis, source.slice->begin, source.slice->end);
-    parts.push_back(std::move(part));
+    parts.push_back(part.to(dtype));
   }
   Tensor result = parts.size() == 1 ? std::move(parts[0]) : concat(parts, recipe.concat_axis);
   if (!recipe.permutation.empty()) result = result.permute(recipe.permutation);

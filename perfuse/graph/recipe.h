@@ -9,7 +9,7 @@
 
 namespace perfuse::graph {
 
-// The sources are taken, sliced, concatenated, permuted, reshaped and converted, in that order. With one
+// The sources are taken and sliced, and what is left is converted, concatenated, permuted and reshaped. With one
 // source, no change and the same type, the result is a view of the mapped file.
 struct Recipe {
   struct Source {
@@ -31,6 +31,10 @@ struct Recipe {
 [[nodiscard]] Recipe stored_as(std::vector<std::string> keys, Shape shape);
 // A convolution: stored [O, I, KH, KW], wanted [O, KH, KW, I].
 [[nodiscard]] Recipe stored_as_oihw(std::vector<std::string> keys, const Shape& ohwi);
+
+// The shape that a recipe makes of sources that have the shapes it expects; `wanted` is the parameter's. Error(usage)
+// where slices, parts, axes or sizes don't fit each other: a mistake in the model's code.
+[[nodiscard]] Shape shape_of(const Recipe& recipe, const Shape& wanted);
 
 // Looks a recipe's sources up. Appends to `problems` a line for each that is absent, has another shape
 // or a type that weights don't have; returns the type that the files hold (f32 where they differ).

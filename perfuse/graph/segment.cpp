@@ -88,19 +88,23 @@ std::optional<Granularity> parse_granularity(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<Segment> cut(const Graph& graph, Granularity granularity) {
+std::vector<Segment> cut(const Graph& graph, Granularity granularity, const NodePredicate& on_host) {
   const ValueUse use = uses_of(graph);
   const int count = static_cast<int>(graph.nodes.size());
+  std::vector<bool> host(graph.nodes.size(), false);
+  if (on_host) std::transform(graph.nodes.begin(), graph.nodes.end(), host.begin(), on_host);
+  // Whether the node at `next` belongs to the part that begins at `begin`.
+  const auto together = [&](int begin, int next) {
+    const auto a = static_cast<std::size_t>(begin), b = static_cast<std::size_t>(next);
+    if (host[a] != host[b] || granularity == Granularity::op) return false;
+    return granularity == Granularity::whole || graph.nodes[a].block == graph.nodes[b].block;
+  };
   std::vector<Segment> segments;
   for (int begin = 0; begin < count;) {
     int end = begin + 1;
-    if (granularity == Granularity::whole) {
-      end = count;
-    } else if (granularity == Granularity::block) {
-      const int block = graph.nodes[static_cast<std::size_t>(begin)].block;
-      while (end < count && graph.nodes[static_cast<std::size_t>(end)].block == block) ++end;
-    }
+    while (end < count && together(begin, end)) ++end;
     segments.push_back(make_segment(graph, use, begin, end));
+    segments.back().on_host = host[static_cast<std::size_t>(begin)];
     begin = end;
   }
   return segments;

@@ -1,6 +1,7 @@
 // Cutting a graph into the parts that are compiled as one unit.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,13 +21,17 @@ struct Segment {
   // param0…, input0…, output0…
   Graph program;
   std::string key;  // canonical_text(program): equal keys share one executable
+  bool on_host = false;
   // By position in `program`: index into the whole graph's parameters, its value ids of inputs and outputs.
   std::vector<int> parameters;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
 };
 
-// Runs of consecutive nodes: each node (op), each block and what lies between blocks (block), all (whole).
-[[nodiscard]] std::vector<Segment> cut(const Graph& graph, Granularity granularity);
+// Runs of consecutive nodes: each node (op), each block and what lies between blocks (block), all (whole). Nodes for which
+// `on_host` is true are parts of their own, whatever the granularity.
+using NodePredicate = std::function<bool(const Node& node)>;
+[[nodiscard]] std::vector<Segment> cut(const Graph& graph, Granularity granularity,
+                                       const NodePredicate& on_host = {});
 
 }  // namespace perfuse::graph

@@ -114,11 +114,9 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   c.use_quant_conv = config.boolean("use_quant_conv", true);
   c.use_post_quant_conv = config.boolean("use_post_quant_conv", true);
   c.mid_block_add_attention = config.boolean("mid_block_add_attention", true);
-  c.force_upcast = config.boolean("force_upcast", true);
   c.scaling_factor = config.number("scaling_factor", 0.18215);
   if (c.scaling_factor == 0.0)
     config.fail_field("scaling_factor", "is 0, expected a number that latents can be divided by");
-  if (config.has("shift_factor")) c.shift_factor = config.number("shift_factor");
   c.activation = nn::activation(config.string("act_fn", "silu"), config.origin() + ": act_fn");
 
   const auto check_types = [&](std::string_view key, std::string_view known) {
@@ -134,6 +132,7 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   };
   check_types("down_block_types", "DownEncoderBlock2D");
   check_types("up_block_types", "UpDecoderBlock2D");
+  config.warn_unread({"force_upcast"});  // of pipelines that run in f16
   return c;
 }
 

@@ -8,9 +8,8 @@ namespace perfuse {
 struct AutoencoderKLConfig {
   std::int64_t in_channels, out_channels, latent_channels, layers_per_block, norm_num_groups, sample_size;
   std::vector<std::int64_t> block_out_channels;
-  bool use_quant_conv, use_post_quant_conv, mid_block_add_attention, force_upcast;
+  bool use_quant_conv, use_post_quant_conv, mid_block_add_attention;
   double scaling_factor;
-  std::optional<double> shift_factor;
   graph::op::UnaryKind activation;
 
   // How many pixels a latent spans in each direction.

@@ -1,6 +1,12 @@
 #include "perfuse/models/model.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
 #include "perfuse/core/error.h"
+#include "perfuse/core/log.h"
 
 namespace perfuse {
 
@@ -8,7 +14,7 @@ Model::Model(const std::filesystem::path& folder, const ModelOptions& options) :
   auto weights = std::make_shared<const WeightFiles>(WeightFiles::open(folder, options.variant));
   runtime::ComponentOptions component_options;
   component_options.dtype = options.dtype;
-  component_options.granularity = options.granularity;
+  component_options.compile = options.compile;
   component_options.mesh.devices = {options.context->device()};
   component_ = std::make_shared<runtime::Component>(folder.filename().string(), std::move(weights),
                                                     options.context, component_options);
@@ -18,6 +24,22 @@ graph::Graph Model::build(const std::function<void(graph::Builder&)>& body) cons
   graph::Builder builder(component_->name(), component_->weights(), component_->dtype());
   body(builder);
   return builder.finish();
+}
+
+void warn_unused_weights(const Model& model, const std::vector<graph::Graph>& graphs) {
+  std::set<std::string_view> used;
+  for (const auto& graph : graphs)
+    for (const auto& parameter : graph.parameters)
+      for (const auto& source : parameter.recipe.sources) used.insert(source.keys.begin(), source.keys.end());
+  constexpr std::size_t kMostNames = 5;
+  std::vector<std::string> unused;
+  for (const auto& name : model.component().weights()->names())
+    if (!used.contains(name)) unused.push_back(name);
+  if (unused.empty()) return;
+  const auto more = unused.size() > kMostNames ? fmt::format(" and {} more", unused.size() - kMostNames) : "";
+  unused.resize(std::min(unused.size(), kMostNames));
+  log::warning("{}: {} doesn't use these tensors: {}{}", model.folder().string(), model.class_name(),
+               fmt::join(unused, ", "), more);
 }
 
 ConfigReader read_model_config(const std::filesystem::path& folder) {

@@ -16,7 +16,7 @@ namespace perfuse {
 struct ModelOptions {
   std::shared_ptr<runtime::DeviceContext> context;
   DType dtype = DType::f32;
-  graph::Granularity granularity = graph::Granularity::block;
+  runtime::CompileOptions compile;
   std::string variant;
 };
 
@@ -41,6 +41,9 @@ class Model {
   std::filesystem::path folder_;
   std::shared_ptr<runtime::Component> component_;
 };
+
+// Warns of stored tensors that none of these graphs is made of: whoever saved them expects something of them.
+void warn_unused_weights(const Model& model, const std::vector<graph::Graph>& graphs);
 
 // config.json of a component folder. Error(model) names the folder where there is none.
 [[nodiscard]] ConfigReader read_model_config(const std::filesystem::path& folder);

@@ -112,6 +112,9 @@ Config Config::read(const ConfigReader& config) {
       nn::activation(config.string("activation_fn", "gelu-approximate"), config.origin() + ": activation_fn");
   static_cast<void>(config.choice("norm_type", {"ada_norm_single"}, "ada_norm_single"));
   static_cast<void>(config.choice("attention_type", {"default"}, "default"));
+  // Dropout is for training; group norms and embedded norms are other norm_types'; scores are f32 in any case.
+  config.warn_unread(
+      {"dropout", "norm_elementwise_affine", "norm_num_groups", "num_embeds_ada_norm", "upcast_attention"});
   if (config.boolean("norm_elementwise_affine", false))
     fail(ErrorKind::unsupported,
          "{}: norm_elementwise_affine: true; PixArt's norms have no weights of their own", config.origin());

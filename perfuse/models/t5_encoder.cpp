@@ -80,6 +80,35 @@ T5Config T5Config::read(const ConfigReader& config) {
   c.gated = projection.starts_with("gated-");
   const std::string name = projection == "gated-gelu" ? "gelu_new" : projection.substr(c.gated ? 6 : 0);
   c.activation = nn::activation(name, config.origin() + ": feed_forward_proj");
+  // Of training, of the decoder, said by feed_forward_proj already, or what transformers writes for every model.
+  config.warn_unread({"architectures",
+                      "bos_token_id",
+                      "chunk_size_feed_forward",
+                      "classifier_dropout",
+                      "decoder_start_token_id",
+                      "dense_act_fn",
+                      "dropout_rate",
+                      "dtype",
+                      "eos_token_id",
+                      "gradient_checkpointing",
+                      "initializer_factor",
+                      "is_decoder",
+                      "is_encoder_decoder",
+                      "is_gated_act",
+                      "model_type",
+                      "n_positions",
+                      "num_decoder_layers",
+                      "output_attentions",
+                      "output_hidden_states",
+                      "output_past",
+                      "pad_token_id",
+                      "return_dict",
+                      "scale_decoder_outputs",
+                      "task_specific_params",
+                      "tie_word_embeddings",
+                      "torch_dtype",
+                      "transformers_version",
+                      "use_cache"});
   return c;
 }
 

@@ -22,9 +22,7 @@ template <class T> class OneOrMany {
   OneOrMany() = default;
   OneOrMany(T value) : values_{std::move(value)} {}
   OneOrMany(std::vector<T> values) : values_(std::move(values)), list_(true) {}
-  template <class U>
-  requires std::is_convertible_v<U, T> &&(!std::is_same_v<std::decay_t<U>, T>)OneOrMany(U&& value)
-      : values_{T(std::forward<U>(value))} {}
+  OneOrMany(const char* text) requires std::is_same_v<T, std::string> : values_{text} {}
 
   [[nodiscard]] const std::vector<T>& values() const { return values_; }
   [[nodiscard]] bool empty() const { return values_.empty(); }
@@ -51,11 +49,15 @@ struct StepInfo {
   int step;  // 0 … steps − 1
   int steps;
   double timestep;
-  std::function<Tensor()> latents;  // after the step, [N, C, h, w]; downloads when called
+  std::function<Tensor()>
+      latents;  // after the step, [N, C, h, w]; downloads when called, inside the callback alone
 };
 
 // Sees named tensors as they come to be (the keys of --dump-tensors).
 using TensorSink = std::function<void(const std::string& key, const Tensor& tensor)>;
+
+// Images of one call at most: prompts times num_images_per_prompt.
+inline constexpr std::int64_t kMostImages = 1024;
 
 struct CallArguments {
   OneOrMany<std::string> prompt = {};
@@ -103,6 +105,7 @@ struct PipelineOutput {
   Json settings;
   std::vector<StageTime> times;
   std::vector<std::string> warnings;
+  int host_actions = 0;  // parts of scheduler steps that aren't linear and ran on the host
 };
 
 }  // namespace perfuse

@@ -1,5 +1,6 @@
 #include "perfuse/pipelines/check_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -10,7 +11,6 @@ namespace perfuse {
 namespace {
 
 constexpr std::size_t kMostPromptBytes = std::size_t{1} << 20;
-constexpr std::int64_t kMostImages = 1024;
 constexpr int kMostSequence = 4096;
 
 void check_texts(const OneOrMany<std::string>& texts, std::string_view name) {
@@ -77,6 +77,29 @@ void check_common(const CallArguments& a) {
   if (a.max_sequence_length && (*a.max_sequence_length < 2 || *a.max_sequence_length > kMostSequence))
     fail(ErrorKind::usage, "max_sequence_length: {}, expected 2 to {}", *a.max_sequence_length,
          kMostSequence);
+}
+
+std::vector<std::string> arguments_without_effect(const CallArguments& a, bool guided) {
+  std::vector<std::string> lines;
+  const auto check = [&](bool given, std::string_view name, std::string_view why) {
+    if (given) lines.push_back(fmt::format("{}: no effect: {}", name, why));
+  };
+  check(a.eta != 0.0, "eta", "this scheduler's step takes none");
+  check(a.num_inference_steps && !a.timesteps.empty(), "num_inference_steps", "timesteps are given");
+  check(a.num_inference_steps && !a.sigmas.empty(), "num_inference_steps", "sigmas are given");
+  constexpr auto off = "guidance_scale is 1 or less, which turns guidance off";
+  const bool negative_text =
+      a.negative_prompt && std::any_of(a.negative_prompt->values().begin(), a.negative_prompt->values().end(),
+                                       [](const auto& text) { return !text.empty(); });
+  check(negative_text && !guided, "negative_prompt", off);
+  check(a.negative_prompt_embeds.numel() > 0 && !guided, "negative_prompt_embeds", off);
+  check(a.cfg != CfgMode::automatic && !guided, "cfg", off);
+  if (a.prompt_embeds.numel() == 0) return lines;
+  constexpr auto encoded = "prompt_embeds are given";
+  check(a.max_sequence_length.has_value(), "max_sequence_length", encoded);
+  const bool encodes_negative = guided && a.negative_prompt_embeds.numel() == 0;
+  check(a.clean_caption.has_value() && !encodes_negative, "clean_caption", encoded);
+  return lines;
 }
 
 std::int64_t prompt_count(const CallArguments& a) {

@@ -21,6 +21,9 @@ void check_size(PixelSize size, const SizeRules& rules);
 // prompts or embeddings. Error(usage) names the argument.
 void check_common(const CallArguments& arguments);
 
+// What was given and has no effect beside the rest, a line each. `guided`: classifier-free guidance is on.
+[[nodiscard]] std::vector<std::string> arguments_without_effect(const CallArguments& arguments, bool guided);
+
 // Prompts, or entries of prompt_embeds.
 [[nodiscard]] std::int64_t prompt_count(const CallArguments& arguments);
 // Negative prompts, one for each prompt. Error(usage) where a list has another length.

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "perfuse/graph/builder.h"
+#include "perfuse/pipelines/step_values.h"
 
 namespace perfuse {
 
@@ -10,54 +13,47 @@ using graph::Builder;
 using graph::Value;
 using runtime::BufferPtr;
 
+namespace {
+
+const graph::ValueType kValues{DType::f32, {kStepRows, kStepTerms + 1}};
+
+// `count` numbers of one row of the step's values, from `column` on: f32[count].
+Value numbers(Builder& b, Value values, std::int64_t row, std::int64_t column, std::int64_t count) {
+  const Value line = b.slice(values, 0, row, row + 1);
+  return b.reshape(b.slice(line, 1, column, column + count), {count});
+}
+
+}  // namespace
+
 LatentPrograms::LatentPrograms(std::shared_ptr<runtime::DeviceContext> context, DType dtype)
     : dtype_(dtype),
-      component_("latents", nullptr, std::move(context), {dtype, graph::Granularity::whole, {}}) {}
+      component_("latents", nullptr, std::move(context),
+                 {dtype, {graph::Granularity::whole, false, nullptr}, {}}) {}
 
-BufferPtr LatentPrograms::upload(const std::vector<double>& coefficients) {
-  Tensor tensor = Tensor::empty(DType::f32, {static_cast<std::int64_t>(coefficients.size())});
-  auto out = tensor.mutable_data<float>();
-  for (std::size_t i = 0; i < coefficients.size(); ++i) out[i] = static_cast<float>(coefficients[i]);
-  return component_.context().upload(tensor);
-}
-
-BufferPtr LatentPrograms::combine(const std::vector<double>& coefficients,
-                                  const std::vector<BufferPtr>& terms, DType dtype) {
-  std::string key = fmt::format("combine {}", to_string(dtype));
-  for (const auto& term : terms) (key += ' ') += to_string(term->type());
-  const auto module = component_.module(key, {}, [&] {
-    Builder b("latents", nullptr, dtype_);
-    const Value weights = b.input("coefficients", {DType::f32, {static_cast<std::int64_t>(terms.size())}});
-    std::vector<Value> values;
-    for (std::size_t i = 0; i < terms.size(); ++i)
-      values.push_back(b.input(fmt::format("term{}", i), terms[i]->type()));
-    b.output("sum", b.linear_combination(weights, values, dtype));
-    return b.finish();
-  });
-  runtime::NamedBuffers inputs{{"coefficients", upload(coefficients)}};
-  for (std::size_t i = 0; i < terms.size(); ++i) inputs[fmt::format("term{}", i)] = terms[i];
-  return module->run(inputs).at("sum");
-}
-
-BufferPtr LatentPrograms::model_input(const BufferPtr& x, double scale, int copies) {
+LatentPrograms::StepInputs LatentPrograms::step_inputs(const BufferPtr& values, const BufferPtr& sample,
+                                                       int copies) {
   const auto module =
-      component_.module(fmt::format("model_input {} {}", to_string(x->type()), copies), {}, [&] {
+      component_.module(fmt::format("step_inputs {} {}", to_string(sample->type()), copies), {}, [&] {
         Builder b("latents", nullptr, dtype_);
-        const Value factor = b.input("scale", {DType::f32, {1}});
-        const Value scaled = b.linear_combination(factor, {b.input("x", x->type())}, dtype_);
-        b.output("y", b.concat(std::vector<Value>(static_cast<std::size_t>(copies), scaled), 0));
+        const Value table = b.input("values", kValues);
+        const Value factor = numbers(b, table, 0, StepColumns::input_scale, 1);
+        const Value scaled = b.linear_combination(factor, {b.input("sample", sample->type())}, dtype_);
+        b.output("scaled", b.concat(std::vector<Value>(static_cast<std::size_t>(copies), scaled), 0));
+        const Value timestep = numbers(b, table, 0, StepColumns::timestep, 1);
+        b.output("timestep", b.broadcast(timestep, {copies * sample->type().shape[0]}));
         return b.finish();
       });
-  return module->run({{"x", x}, {"scale", upload({scale})}}).at("y");
+  auto outputs = module->run({{"values", values}, {"sample", sample}});
+  return {outputs.at("scaled"), outputs.at("timestep")};
 }
 
-BufferPtr LatentPrograms::guide(const std::vector<BufferPtr>& predictions, double scale,
+BufferPtr LatentPrograms::guide(const BufferPtr& values, const std::vector<BufferPtr>& predictions,
                                 std::int64_t channels) {
   const auto module = component_.module(
       fmt::format("guide {} {} {}", predictions.size(), to_string(predictions[0]->type()), channels), {},
       [&] {
         Builder b("latents", nullptr, dtype_);
-        const Value weights = b.input("coefficients", {DType::f32, {2}});
+        const Value weights = numbers(b, b.input("values", kValues), 0, StepColumns::guidance, 2);
         Value negative = b.input("prediction0", predictions[0]->type()), positive;
         if (predictions.size() == 2) {
           positive = b.input("prediction1", predictions[1]->type());
@@ -71,10 +67,30 @@ BufferPtr LatentPrograms::guide(const std::vector<BufferPtr>& predictions, doubl
         b.output("y", b.linear_combination(weights, {negative, b.sub(used(positive), negative)}, dtype_));
         return b.finish();
       });
-  runtime::NamedBuffers inputs{{"coefficients", upload({1.0, scale})}};
+  runtime::NamedBuffers inputs{{"values", values}};
   for (std::size_t i = 0; i < predictions.size(); ++i)
     inputs[fmt::format("prediction{}", i)] = predictions[i];
   return module->run(inputs).at("y");
+}
+
+BufferPtr LatentPrograms::sum(const Sum& sum) {
+  const auto module = component_.module("sum " + to_string(sum.terms[0]->type()), {}, [&] {
+    Builder b("latents", nullptr, dtype_);
+    const Value table = b.input("values", kValues), row = b.input("row", {DType::i32, {1}});
+    const Value weights =
+        b.reshape(b.add_node(graph::op::Embedding{DType::f32}, {table, row}), {kStepTerms + 1});
+    std::vector<Value> terms;
+    for (std::size_t i = 0; i < kStepTerms; ++i)
+      terms.push_back(b.input(fmt::format("term{}", i), sum.terms[i]->type()));
+    terms.push_back(b.input("noise", sum.noise->type()));
+    b.output("sum", b.linear_combination(weights, terms, dtype_));
+    return b.finish();
+  });
+  runtime::NamedBuffers inputs{{"values", sum.values}, {"row", sum.row}, {"noise", sum.noise}};
+  for (std::size_t i = 0; i < kStepTerms; ++i) inputs[fmt::format("term{}", i)] = sum.terms[i];
+  std::set<std::string, std::less<>> given_away;
+  if (sum.first_is_done) given_away.insert("term0");
+  return module->run(inputs, {}, given_away).at("sum");
 }
 
 BufferPtr LatentPrograms::first_channels(const BufferPtr& x, std::int64_t channels) {
@@ -82,6 +98,15 @@ BufferPtr LatentPrograms::first_channels(const BufferPtr& x, std::int64_t channe
   const auto module = component_.module(fmt::format("first {} {}", to_string(x->type()), channels), {}, [&] {
     Builder b("latents", nullptr, dtype_);
     b.output("y", b.slice(b.input("x", x->type()), 3, 0, channels));
+    return b.finish();
+  });
+  return module->run({{"x", x}}).at("y");
+}
+
+BufferPtr LatentPrograms::scale(const BufferPtr& x, double factor) {
+  const auto module = component_.module(fmt::format("scale {} {}", to_string(x->type()), factor), {}, [&] {
+    Builder b("latents", nullptr, dtype_);
+    b.output("y", b.affine(b.input("x", x->type()), factor, 0.0));
     return b.finish();
   });
   return module->run({{"x", x}}).at("y");

@@ -1,5 +1,6 @@
 // The small programs between the models: scaling and doubling latents, guidance, a scheduler's sums. They run on
-// the denoiser's device, so that latents stay there.
+// the denoiser's device, so that latents stay there, and read their numbers from buffers, so that another step,
+// scheduler, number of steps or guidance scale compiles nothing.
 #pragma once
 
 #include <memory>
@@ -13,23 +14,36 @@ class LatentPrograms {
  public:
   LatentPrograms(std::shared_ptr<runtime::DeviceContext> context, DType dtype);
 
-  // Σ coefficients[i] · terms[i], of type `dtype`.
-  [[nodiscard]] runtime::BufferPtr combine(const std::vector<double>& coefficients,
-                                           const std::vector<runtime::BufferPtr>& terms, DType dtype);
-  // x · scale, `copies` times one after the other along the batch.
-  [[nodiscard]] runtime::BufferPtr model_input(const runtime::BufferPtr& x, double scale, int copies);
-  // negative + scale · (positive − negative) over the first `channels` channels. With one buffer, it holds the
-  // negative predictions and then the positive ones.
-  [[nodiscard]] runtime::BufferPtr guide(const std::vector<runtime::BufferPtr>& predictions, double scale,
+  struct StepInputs {
+    runtime::BufferPtr sample;    // [copies · N, h, w, C]: scaled, one copy after the other
+    runtime::BufferPtr timestep;  // f32[copies · N]
+  };
+  // From the step's values (step_values.h, uploaded) and its sample [N, h, w, C].
+  [[nodiscard]] StepInputs step_inputs(const runtime::BufferPtr& values, const runtime::BufferPtr& sample,
+                                       int copies);
+  // Guidance by the step's values over the first `channels` channels: [N, h, w, channels]. With one buffer,
+  // [2 · N, h, w, …] holds the negative predictions and then the positive ones.
+  [[nodiscard]] runtime::BufferPtr guide(const runtime::BufferPtr& values,
+                                         const std::vector<runtime::BufferPtr>& predictions,
                                          std::int64_t channels);
-  // The first `channels` channels.
+
+  // A sum by one row of the step's values.
+  struct Sum {
+    runtime::BufferPtr values, row;         // row: i32[1]
+    std::vector<runtime::BufferPtr> terms;  // kStepTerms of them, of the arithmetic's type
+    runtime::BufferPtr noise;               // f32
+    bool first_is_done = false;             // nobody uses terms[0] again: the sum may take its memory
+  };
+  [[nodiscard]] runtime::BufferPtr sum(const Sum& sum);
+
+  // x[…, C], the first `channels` channels.
   [[nodiscard]] runtime::BufferPtr first_channels(const runtime::BufferPtr& x, std::int64_t channels);
-  // Each batch entry `times` times in a row.
+  // x · factor, a constant of the model.
+  [[nodiscard]] runtime::BufferPtr scale(const runtime::BufferPtr& x, double factor);
+  // x[N, …] → [N · times, …]: each batch entry `times` times in a row.
   [[nodiscard]] runtime::BufferPtr repeat_interleave(const runtime::BufferPtr& x, std::int64_t times);
 
  private:
-  [[nodiscard]] runtime::BufferPtr upload(const std::vector<double>& coefficients);
-
   DType dtype_;
   runtime::Component component_;
 };

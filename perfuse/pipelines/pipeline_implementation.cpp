@@ -7,6 +7,7 @@
 #include "perfuse/core/error.h"
 #include "perfuse/core/text.h"
 #include "perfuse/graph/memory_plan.h"
+#include "perfuse/runtime/host_memory.h"
 #include "perfuse/runtime/traits.h"
 
 namespace perfuse {
@@ -30,6 +31,10 @@ std::uint64_t live_bytes(const graph::Graph& graph) {
   std::vector<graph::Lifetime> list;
   for (const auto& [value, lifetime] : lifetimes) list.push_back(lifetime);
   return graph::plan_memory(list).total;
+}
+
+DType dtype_of(const LoadOptions& options) {
+  return options.dtype.value_or(runtime::traits(options.device.kind()).default_dtype);
 }
 
 std::string describe(const std::vector<runtime::Module::SegmentChoice>& choices) {
@@ -75,6 +80,20 @@ PipelineFactory pipeline_factory(const ModelIndex& index) {
        unknown_name("pipeline class", index.class_name, known));
 }
 
+bool LoadedModels::stay_in_memory() const {
+  constexpr std::uint64_t kResidentFraction = 4;
+  std::uint64_t total = 0;
+  for (const Model* model : models) total += model->component().weights()->total_bytes();
+  return total <= runtime::host_memory_limit() / kResidentFraction;
+}
+
+void LoadedModels::leave(const Model& model) const {
+  if (stay_in_memory())
+    model.component().release_workspaces();
+  else
+    model.component().release();
+}
+
 PipelineImplementation::PipelineImplementation(ModelIndex index, LoadOptions options)
     : index_(std::move(index)), options_(std::move(options)) {
   if (options_.dtype && (!is_floating(*options_.dtype) || *options_.dtype == DType::f64))
@@ -96,15 +115,14 @@ Device PipelineImplementation::device() const {
 
 DType PipelineImplementation::dtype() const {
   const std::scoped_lock lock(mutex_);
-  return options_.dtype.value_or(runtime::traits(options_.device.kind()).default_dtype);
+  return dtype_of(options_);
 }
 
 std::shared_ptr<LoadedModels> PipelineImplementation::loaded() {
-  const DType type = dtype();
   const std::scoped_lock lock(mutex_);
   if (loaded_) return loaded_;
   LoadOptions options = options_;
-  options.dtype = type;
+  options.dtype = dtype_of(options_);
   loaded_ = load(std::make_shared<runtime::DeviceContext>(options_.device), options);
   return loaded_;
 }
@@ -152,10 +170,15 @@ std::vector<ComponentReport> PipelineImplementation::report() {
 
 std::uint64_t PipelineImplementation::memory_needed(const CallArguments& arguments) {
   const auto models = loaded();
-  const auto all = graphs(arguments);
-  std::uint64_t most = 0;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    most = std::max(most, models->models[i]->component().weights()->total_bytes() + live_bytes(all[i]));
+  const bool stay = models->stay_in_memory();
+  std::uint64_t most = 0, resident = 0;
+  for (const auto& graph : graphs(arguments)) {
+    const auto model = std::find_if(models->models.begin(), models->models.end(),
+                                    [&](const Model* m) { return m->component().name() == graph.name; });
+    const auto weights = (*model)->component().weights()->total_bytes();
+    resident = stay ? resident + weights : weights;
+    most = std::max(most, resident + live_bytes(graph));
+  }
   return most;
 }
 

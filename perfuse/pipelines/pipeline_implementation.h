@@ -21,6 +21,11 @@ struct LoadedModels {
   std::unique_ptr<LatentPrograms> programs;
   // By component name, in the order in which a run uses them.
   std::vector<Model*> models;
+
+  // False where the models together take more than a quarter of memory: each then leaves it when its stage is over.
+  [[nodiscard]] bool stay_in_memory() const;
+  // A stage is over: gives back what its model needn't keep until the next call.
+  void leave(const Model& model) const;
 };
 
 class PipelineImplementation {
@@ -36,7 +41,7 @@ class PipelineImplementation {
   [[nodiscard]] DType dtype() const;
 
   [[nodiscard]] virtual PipelineOutput run(const CallArguments& arguments) = 0;
-  // One graph for each model, at the sizes of these arguments, in the order of a run.
+  // Of each model that a run with these arguments runs, in order; a graph has its component's name.
   [[nodiscard]] virtual std::vector<graph::Graph> graphs(const CallArguments& arguments) = 0;
 
   [[nodiscard]] std::vector<ComponentInfo> components();

@@ -1,40 +1,13 @@
 #include "perfuse/pipelines/pixart_pipeline.h"
 
 #include "perfuse/core/error.h"
-#include "perfuse/core/text.h"
 #include "perfuse/image/postprocess.h"
 #include "perfuse/pipelines/check_inputs.h"
 #include "perfuse/pipelines/pixart_plan.h"
-#include "perfuse/pipelines/scheduler_runner.h"
-#include "perfuse/runtime/host_memory.h"
-#include "perfuse/tokenizers/caption_cleaning.h"
-#include "perfuse/tokenizers/text_case.h"
 
 namespace perfuse {
 
 using runtime::BufferPtr;
-
-namespace {
-
-// Models that together take more than this part of memory leave it when their stage is over.
-constexpr std::uint64_t kResidentFraction = 4;
-
-bool too_large_to_keep(const std::vector<Model*>& models) {
-  std::uint64_t total = 0;
-  for (const Model* model : models) total += model->component().weights()->total_bytes();
-  return total > runtime::host_memory_limit() / kResidentFraction;
-}
-
-// A prompt as the text encoder's tokenizer gets it.
-std::string prepare_text(const CallArguments& arguments, const std::string& text) {
-  return arguments.clean_caption.value_or(true) ? clean_caption(text) : lower_and_strip(text);
-}
-
-Tensor as_i64(const std::vector<std::int32_t>& values, Shape shape) {
-  return Tensor::from(std::move(shape), values).to(DType::i64);
-}
-
-}  // namespace
 
 PixArtPipeline::PixArtPipeline(ModelIndex index, const LoadOptions& options, const PixArtTraits& traits)
     : PipelineImplementation(std::move(index), options),
@@ -49,7 +22,8 @@ PixArtPipeline::PixArtPipeline(ModelIndex index, const LoadOptions& options, con
 std::shared_ptr<LoadedModels> PixArtPipeline::load(std::shared_ptr<runtime::DeviceContext> context,
                                                    const LoadOptions& options) {
   auto result = std::make_shared<Models>();
-  const ModelOptions model_options{context, *options.dtype, options.granularity, options.variant};
+  const ModelOptions model_options{
+      context, *options.dtype, {options.granularity, false, nullptr}, options.variant};
   result->context = context;
   result->dtype = *options.dtype;
   result->programs = std::make_unique<LatentPrograms>(context, *options.dtype);
@@ -81,17 +55,17 @@ std::shared_ptr<LoadedModels> PixArtPipeline::load(std::shared_ptr<runtime::Devi
          index().folder.string(), tokenizer_.vocabulary_size(), result->text_encoder->config().vocab_size);
 
   // Building each graph once finds every missing or misshapen weight, before anything is read or run.
-  const auto patch = t.patch_size;
-  static_cast<void>(result->text_encoder->graph(1, 2));
-  static_cast<void>(result->transformer->graph({1, patch, patch, 2}));
-  static_cast<void>(result->vae->decoder_graph(1, 8, 8));
+  const auto patch = t.patch_size, side = result->vae->config().scale();
+  warn_unused_weights(*result->text_encoder, {result->text_encoder->graph(1, 2)});
+  warn_unused_weights(*result->transformer, {result->transformer->graph({1, patch, patch, 2})});
+  warn_unused_weights(*result->vae,
+                      {result->vae->decoder_graph(1, 8, 8), result->vae->encoder_graph(1, side, side)});
   return result;
 }
 
 PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Models& models) const {
   Plan plan;
   check_common(a);
-  check_taps(a, {"text_encoder", "transformer", "vae"});
   const auto& transformer = models.transformer->config();
   const auto scale = models.vae->config().scale();
   const auto side = transformer.sample_size * scale;
@@ -137,115 +111,22 @@ PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Model
   return plan;
 }
 
-PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const Plan& plan,
-                                                   const Models& models, RunLog& log) const {
-  std::vector<std::string> positive, negative;
-  for (const auto& prompt : a.prompt.values()) positive.push_back(prepare_text(a, prompt));
-  for (const auto& prompt : plan.negative) negative.push_back(prepare_text(a, prompt));
-  const TokenBatch tokens = tokenizer_.encode_batch(positive, plan.text_length);
-  const TokenBatch negative_tokens = tokenizer_.encode_batch(negative, plan.text_length);
-  for (std::size_t i = 0; i < tokens.truncated.size(); ++i)
-    if (!tokens.truncated[i].empty())
-      log.warn(fmt::format("prompt {}: longer than {} tokens; left out: {}", i + 1, plan.text_length,
-                           quote(tokens.truncated[i], 200)));
-
-  const Shape shape{plan.prompts, plan.text_length};
-  log.tensor("input_ids", as_i64(tokens.ids, shape));
-  const auto encode = [&](const Tensor& ids, const Tensor& mask) {
-    const auto options = log.options_for("text_encoder");
-    const auto outputs = models.text_encoder->run(ids, mask, options);
-    log.taps("text_encoder", options, outputs);
-    return models.programs->repeat_interleave(outputs.at("last_hidden_state"), a.num_images_per_prompt);
-  };
-
-  Text text;
-  const Tensor ids = Tensor::from(shape, tokens.ids), mask = Tensor::from(shape, tokens.mask);
-  text.positive_mask = mask.repeat_interleave(a.num_images_per_prompt);
-  if (!plan.guided) {
-    text.positive = encode(ids, mask);
-    return text;
-  }
-  log.tensor("negative_input_ids", as_i64(negative_tokens.ids, shape));
-  const Tensor negative_ids = Tensor::from(shape, negative_tokens.ids),
-               negative_mask = Tensor::from(shape, negative_tokens.mask);
-  text.negative_mask = negative_mask.repeat_interleave(a.num_images_per_prompt);
-  if (plan.batched) {
-    const std::array both_ids{negative_ids, ids}, both_masks{negative_mask, mask};
-    text.both = encode(concat(both_ids, 0), concat(both_masks, 0));
-  } else {
-    text.positive = encode(ids, mask);
-    text.negative = encode(negative_ids, negative_mask);
-  }
-  return text;
-}
-
-PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, const Plan& plan,
-                                                      const Models& models) const {
-  const auto width = models.transformer->config().caption_channels;
-  if (a.prompt_embeds.dim(2) != width)
-    fail(ErrorKind::usage, "prompt_embeds: width {}, the transformer takes {}", a.prompt_embeds.dim(2),
-         width);
-  const auto images = a.num_images_per_prompt;
-  Text text;
-  const Tensor positive = a.prompt_embeds.to(models.dtype).repeat_interleave(images);
-  text.positive_mask = a.prompt_attention_mask.to(DType::i32).repeat_interleave(images);
-  auto& context = *models.context;
-  if (!plan.guided) {
-    text.positive = context.upload(positive);
-    return text;
-  }
-  Tensor negative;
-  if (a.negative_prompt_embeds.numel() > 0) {
-    negative = a.negative_prompt_embeds.to(models.dtype).repeat_interleave(images);
-    text.negative_mask = a.negative_prompt_attention_mask.to(DType::i32).repeat_interleave(images);
-  } else {  // as in diffusers: the negative prompt's own encoding, at the length of the embeddings given
-    std::vector<std::string> texts;
-    for (const auto& prompt : plan.negative) texts.push_back(prepare_text(a, prompt));
-    const TokenBatch tokens = tokenizer_.encode_batch(texts, plan.text_length);
-    const Shape shape{plan.prompts, plan.text_length};
-    const Tensor mask = Tensor::from(shape, tokens.mask);
-    const auto outputs = models.text_encoder->run(Tensor::from(shape, tokens.ids), mask, {{}, a.stop});
-    negative = context.download(outputs.at("last_hidden_state")).repeat_interleave(images);
-    text.negative_mask = mask.repeat_interleave(images);
-  }
-  if (plan.batched) {
-    const std::array both{negative, positive};
-    text.both = context.upload(concat(both, 0));
-  } else {
-    text.positive = context.upload(positive);
-    text.negative = context.upload(negative);
-  }
-  return text;
-}
-
-BufferPtr PixArtPipeline::initial_latents(const CallArguments& a, Plan& plan, const Models& models) const {
+Tensor PixArtPipeline::initial_latents(const CallArguments& a, Plan& plan, const Models& models) const {
   const Shape shape{plan.images, models.transformer->config().in_channels, plan.latent_height,
                     plan.latent_width};
-  Tensor noise;
-  if (a.latents.numel() > 0) {
-    if (a.latents.shape() != shape)
-      fail(ErrorKind::usage, "latents: shape {}, expected {}", to_string(a.latents.shape()),
-           to_string(shape));
-    if (!all_finite(a.latents)) fail(ErrorKind::usage, "latents: hold NaN or infinite values");
-    noise = a.latents.to(models.dtype);
-  } else {
-    noise = randn_tensor(shape, plan.generators, models.dtype);
-  }
-  const BufferPtr uploaded = models.context->upload(nchw_to_nhwc(noise));
-  const double sigma = plan.scheduler->init_noise_sigma();
-  return sigma == 1.0 ? uploaded : models.programs->combine({sigma}, {uploaded}, models.dtype);
+  if (a.latents.numel() == 0) return randn_tensor(shape, plan.generators, models.dtype);
+  if (a.latents.shape() != shape)
+    fail(ErrorKind::usage, "latents: shape {}, expected {}", to_string(a.latents.shape()), to_string(shape));
+  if (!all_finite(a.latents)) fail(ErrorKind::usage, "latents: hold NaN or infinite values");
+  return a.latents.to(models.dtype);
 }
 
-BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text& text, const Models& models,
-                                  RunLog& log) const {
+std::vector<runtime::NamedBuffers> PixArtPipeline::prepare(const Plan& plan, const Text& text,
+                                                           const Models& models) const {
   const auto& transformer = *models.transformer;
-  const auto channels = transformer.config().in_channels;
-  const int copies = plan.guided && plan.batched ? 2 : 1;
-  const PixArtTransformer2DModel::Sizes sizes{plan.images * copies, plan.latent_height, plan.latent_width,
-                                              plan.text_length};
-
   const auto prepare = [&](const BufferPtr& states, const Tensor& mask) {
     PixArtTransformer2DModel::Conditions conditions{states, mask, {}, {}};
+    const auto sizes = plan.transformer_sizes();
     if (transformer.config().use_additional_conditions) {
       const bool known = traits_.micro_conditions && transformer.config().sample_size == 128;
       if (!known)
@@ -257,66 +138,49 @@ BufferPtr PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text
       const auto ratio =
           static_cast<float>(static_cast<double>(plan.drawn.height) / static_cast<double>(plan.drawn.width));
       // They pass through the arithmetic's type on their way.
-      conditions.resolution = Tensor::from<float>({1, 2}, {height, width})
-                                  .to(models.dtype)
-                                  .to(DType::f32)
-                                  .repeat_interleave(sizes.batch);
-      conditions.aspect_ratio =
-          Tensor::from<float>({1, 1}, {ratio}).to(models.dtype).to(DType::f32).repeat_interleave(sizes.batch);
+      const auto for_batch = [&](const Tensor& value) {
+        return value.to(models.dtype).to(DType::f32).repeat_interleave(sizes.batch);
+      };
+      conditions.resolution = for_batch(Tensor::from<float>({1, 2}, {height, width}));
+      conditions.aspect_ratio = for_batch(Tensor::from<float>({1, 1}, {ratio}));
     }
     return transformer.prepare(sizes, conditions);
   };
-  std::vector<runtime::NamedBuffers> prepared;  // for each run of the transformer in a step
-  if (copies == 2) {
+  if (text.both) {
     const std::array masks{text.negative_mask, text.positive_mask};
-    prepared.push_back(prepare(text.both, concat(masks, 0)));
-  } else {
-    if (plan.guided) prepared.push_back(prepare(text.negative, text.negative_mask));
-    prepared.push_back(prepare(text.positive, text.positive_mask));
+    return {prepare(text.both, concat(masks, 0))};
   }
+  if (!plan.guided) return {prepare(text.positive, text.positive_mask)};
+  return {prepare(text.negative, text.negative_mask), prepare(text.positive, text.positive_mask)};
+}
 
-  const auto& timesteps = plan.scheduler->timesteps();
-  const int steps = static_cast<int>(timesteps.size());
-  SchedulerRunner runner(*plan.scheduler, *models.programs, *models.context,
-                         initial_latents(a, plan, models));
-  log.nhwc("latents_initial", runner.sample());
-  for (int i = 0; i < steps; ++i) {
-    if (a.stop.stop_requested()) fail(ErrorKind::cancelled, "stopped after {} of {} steps", i, steps);
-    const double t = timesteps[static_cast<std::size_t>(i)];
-    const BufferPtr timestep = models.context->upload(Tensor::from(
-        {sizes.batch}, std::vector<float>(static_cast<std::size_t>(sizes.batch), static_cast<float>(t))));
-    const BufferPtr input = runner.model_input(i, copies);
-    std::vector<BufferPtr> predictions;
-    for (const auto& conditions : prepared) {
-      const auto options = log.options_for("transformer");
-      const auto outputs = transformer.run(sizes, conditions, input, timestep, options);
-      log.taps("transformer", options, outputs);
-      predictions.push_back(outputs.at("sample"));
-    }
-    const BufferPtr model_output = plan.guided
-                                       ? models.programs->guide(predictions, plan.guidance_scale, channels)
-                                       : models.programs->first_channels(predictions[0], channels);
-    if (i == 0) log.nhwc("model_output.step0", model_output);
-    runner.step(i, model_output, plan.generators);
-    log.nhwc(fmt::format("latents.step{}", i), runner.sample());
-    log.progress(i + 1, steps);
-    if (a.callback_on_step_end) {
-      const BufferPtr sample = runner.sample();
-      const StepInfo info{i, steps, t, [&] { return nhwc_to_nchw(models.context->download(sample)); }};
-      if (!a.callback_on_step_end(info))
-        fail(ErrorKind::cancelled, "stopped by the callback after {} of {} steps", i + 1, steps);
-    }
-  }
-  const bool take_x0 = traits_.one_step_gives_x0 && steps == 1 && runner.pred_original_sample();
-  const BufferPtr latents = take_x0 ? runner.pred_original_sample() : runner.sample();
-  log.nhwc("latents_final", latents);
-  return latents;
+DenoisingResult PixArtPipeline::denoise(const CallArguments& a, Plan& plan, const Text& text,
+                                        const Models& models, RunLog& log) const {
+  const auto prepared = prepare(plan, text, models);
+  Denoiser denoiser;
+  denoiser.channels = models.transformer->config().in_channels;
+  denoiser.copies = plan.copies();
+  denoiser.passes = static_cast<int>(prepared.size());
+  denoiser.predict = [&](int pass, const LatentPrograms::StepInputs& inputs) {
+    const auto options = log.options_for("transformer", denoiser.passes);
+    const auto outputs =
+        models.transformer->run(plan.transformer_sizes(), prepared[static_cast<std::size_t>(pass)],
+                                inputs.sample, inputs.timestep, options);
+    log.taps("transformer", options, outputs);
+    return outputs.at("sample");
+  };
+  auto result =
+      perfuse::denoise(a, *plan.scheduler, denoiser, plan.guidance_scale, initial_latents(a, plan, models),
+                       plan.generators, *models.programs, *models.context, log);
+  if (traits_.one_step_gives_x0 && plan.scheduler->timesteps().size() == 1 && result.pred_original_sample)
+    result.latents = result.pred_original_sample;
+  log.nhwc("latents_final", result.latents);
+  return result;
 }
 
 Tensor PixArtPipeline::decode(const Plan& plan, const BufferPtr& latents, const Models& models,
                               RunLog& log) const {
-  const BufferPtr unscaled =
-      models.programs->combine({1.0 / models.vae->config().scaling_factor}, {latents}, models.dtype);
+  const BufferPtr unscaled = models.programs->scale(latents, 1.0 / models.vae->config().scaling_factor);
   const auto options = log.options_for("vae");
   const auto outputs = models.vae->decode(unscaled, options);
   log.taps("vae", options, outputs);
@@ -340,18 +204,14 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
   const Models& models = *held;
   RunLog log(a, *models.context);
   Plan plan = resolve(a, models);
-  const bool release = too_large_to_keep(models.models);
-  const auto leave = [&](const Model& model) {
-    if (release)
-      model.component().release();
-    else
-      model.component().release_workspaces();
-  };
+  if (!a.taps.empty()) check_taps(a, graphs(a, plan, models));
+  for (const auto& line : arguments_without_effect(a, plan.guided)) log.warn(line);
+
   log.stage("text_encoder");
-  const Text text =
-      a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models) : encode_prompt(a, plan, models, log);
+  const Text text = a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models, log)
+                                                : encode_prompt(a, plan, models, log);
   text.dump(log, models, plan);
-  leave(*models.text_encoder);
+  models.leave(*models.text_encoder);
 
   if (log.wants_tensors()) {
     const auto& timesteps = plan.scheduler->timesteps();
@@ -362,14 +222,15 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
       log.tensor("sigmas", Tensor::from({static_cast<std::int64_t>(sigmas.size())}, sigmas));
   }
   log.stage("denoise");
-  const BufferPtr latents = denoise(a, plan, text, models, log);
-  leave(*models.transformer);
+  const DenoisingResult denoised = denoise(a, plan, text, models, log);
+  models.leave(*models.transformer);
 
   log.stage("vae");
   PipelineOutput output;
-  output.image_tensor = decode(plan, latents, models, log);
+  output.image_tensor = decode(plan, denoised.latents, models, log);
+  output.host_actions = denoised.host_actions;
   log.tensor("image", output.image_tensor);
-  leave(*models.vae);
+  models.leave(*models.vae);
 
   output.images = to_images(output.image_tensor);
   output.settings = settings(a, plan, models);
@@ -377,18 +238,24 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
   return output;
 }
 
+std::vector<graph::Graph> PixArtPipeline::graphs(const CallArguments& a, const Plan& plan,
+                                                 const Models& models) const {
+  std::vector<graph::Graph> result;
+  const bool encodes_positive = a.prompt_embeds.numel() == 0;
+  const bool encodes_negative = plan.guided && a.negative_prompt_embeds.numel() == 0;
+  if (encodes_positive || encodes_negative)
+    result.push_back(
+        models.text_encoder->graph(plan.prompts * (encodes_positive ? plan.copies() : 1), plan.text_length));
+  result.push_back(models.transformer->graph(plan.transformer_sizes()));
+  result.push_back(models.vae->decoder_graph(plan.images, plan.latent_height, plan.latent_width));
+  return result;
+}
+
 std::vector<graph::Graph> PixArtPipeline::graphs(const CallArguments& a) {
   const auto held = std::static_pointer_cast<Models>(loaded());
   CallArguments arguments = a;
   if (arguments.prompt.empty() && arguments.prompt_embeds.numel() == 0) arguments.prompt = std::string();
-  const Plan plan = resolve(arguments, *held);
-  const std::int64_t copies = plan.guided && plan.batched ? 2 : 1;
-  std::vector<graph::Graph> result;
-  result.push_back(held->text_encoder->graph(plan.prompts * copies, plan.text_length));
-  result.push_back(held->transformer->graph(
-      {plan.images * copies, plan.latent_height, plan.latent_width, plan.text_length}));
-  result.push_back(held->vae->decoder_graph(plan.images, plan.latent_height, plan.latent_width));
-  return result;
+  return graphs(arguments, resolve(arguments, *held), *held);
 }
 
 Json PixArtPipeline::settings(const CallArguments& a, const Plan& plan, const Models& models) const {

@@ -4,11 +4,9 @@
 #include "perfuse/models/autoencoder_kl.h"
 #include "perfuse/models/pixart_transformer_2d.h"
 #include "perfuse/models/t5_encoder.h"
+#include "perfuse/pipelines/denoising_loop.h"
 #include "perfuse/pipelines/pipeline_implementation.h"
 #include "perfuse/pipelines/resolution_binning.h"
-#include "perfuse/pipelines/run_log.h"
-#include "perfuse/schedulers/scheduler.h"
-#include "perfuse/tensor/random.h"
 #include "perfuse/tokenizers/t5.h"
 
 namespace perfuse {
@@ -35,14 +33,20 @@ class PixArtPipeline : public PipelineImplementation {
                                                    const LoadOptions& options) override;
 
   [[nodiscard]] Plan resolve(const CallArguments& arguments, const Models& models) const;
+  // Of the models that a run with these arguments runs, in order.
+  [[nodiscard]] std::vector<graph::Graph> graphs(const CallArguments& arguments, const Plan& plan,
+                                                 const Models& models) const;
   [[nodiscard]] Text encode_prompt(const CallArguments& arguments, const Plan& plan, const Models& models,
                                    RunLog& log) const;
-  [[nodiscard]] Text given_embeddings(const CallArguments& arguments, const Plan& plan,
-                                      const Models& models) const;
-  [[nodiscard]] runtime::BufferPtr initial_latents(const CallArguments& arguments, Plan& plan,
-                                                   const Models& models) const;
-  [[nodiscard]] runtime::BufferPtr denoise(const CallArguments& arguments, Plan& plan, const Text& text,
-                                           const Models& models, RunLog& log) const;
+  [[nodiscard]] Text given_embeddings(const CallArguments& arguments, const Plan& plan, const Models& models,
+                                      RunLog& log) const;
+  [[nodiscard]] Tensor initial_latents(const CallArguments& arguments, Plan& plan,
+                                       const Models& models) const;
+  // The transformer's conditions, for each of its runs in a step.
+  [[nodiscard]] std::vector<runtime::NamedBuffers> prepare(const Plan& plan, const Text& text,
+                                                           const Models& models) const;
+  [[nodiscard]] DenoisingResult denoise(const CallArguments& arguments, Plan& plan, const Text& text,
+                                        const Models& models, RunLog& log) const;
   [[nodiscard]] Tensor decode(const Plan& plan, const runtime::BufferPtr& latents, const Models& models,
                               RunLog& log) const;
   [[nodiscard]] Json settings(const CallArguments& arguments, const Plan& plan, const Models& models) const;

@@ -28,6 +28,12 @@ struct PixArtPipeline::Plan {
   std::unique_ptr<Scheduler> scheduler;
   std::vector<std::uint64_t> seeds;
   std::vector<Generator> generators;
+
+  // Of the sample in one run of the transformer.
+  [[nodiscard]] int copies() const { return guided && batched ? 2 : 1; }
+  [[nodiscard]] PixArtTransformer2DModel::Sizes transformer_sizes() const {
+    return {images * copies(), latent_height, latent_width, text_length};
+  }
 };
 
 // Encoder states [images, L, D] and masks i32 [images, L]. With batched guidance `both` holds the negative states, then
@@ -37,23 +43,7 @@ struct PixArtPipeline::Text {
   Tensor negative_mask, positive_mask;
 
   // prompt_embeds, negative_prompt_embeds and their masks for whoever asked.
-  void dump(const RunLog& log, const Models& models, const Plan& plan) const {
-    if (!log.wants_tensors()) return;
-    Tensor first, second;
-    if (both) {
-      const Tensor all = models.context->download(both);
-      first = all.slice(0, 0, plan.images);
-      second = all.slice(0, plan.images, 2 * plan.images);
-    } else {
-      second = models.context->download(positive);
-      if (negative) first = models.context->download(negative);
-    }
-    log.tensor("prompt_embeds", second);
-    log.tensor("prompt_attention_mask", positive_mask.to(DType::i64));
-    if (!plan.guided) return;
-    log.tensor("negative_prompt_embeds", first);
-    log.tensor("negative_prompt_attention_mask", negative_mask.to(DType::i64));
-  }
+  void dump(const RunLog& log, const Models& models, const Plan& plan) const;
 };
 
 }  // namespace perfuse

@@ -33,11 +33,12 @@ void RunLog::nhwc(const std::string& key, const runtime::BufferPtr& value) const
   if (arguments_.tensors) arguments_.tensors(key, nhwc_to_nchw(context_.download(value)));
 }
 
-runtime::RunOptions RunLog::options_for(const std::string& component) {
+runtime::RunOptions RunLog::options_for(const std::string& component, int passes) {
   runtime::RunOptions options{{}, arguments_.stop};
-  if (!arguments_.tensors || std::find(tapped_.begin(), tapped_.end(), component) != tapped_.end())
-    return options;
-  tapped_.push_back(component);
+  if (!arguments_.tensors) return options;
+  auto& tapped = tapped_.try_emplace(component, Tapped{passes, {}}).first->second;
+  if (tapped.passes_left == 0) return options;
+  --tapped.passes_left;
   const std::string prefix = component + ".";
   for (const auto& path : arguments_.taps)
     if (path.starts_with(prefix)) options.taps.push_back(path.substr(prefix.size()));
@@ -45,15 +46,16 @@ runtime::RunOptions RunLog::options_for(const std::string& component) {
 }
 
 void RunLog::taps(const std::string& component, const runtime::RunOptions& options,
-                  const runtime::NamedBuffers& outputs) const {
+                  const runtime::NamedBuffers& outputs) {
   for (const auto& path : options.taps) {
-    const auto& value = outputs.at(path);
+    auto& tapped = tapped_.at(component);
+    auto& values = tapped.values[path];
+    const Tensor value = context_.download(outputs.at(path));
     // Images leave as NCHW, like everything in files; other ranks as they are.
-    const std::string key = component + "." + path;
-    if (value->type().rank() == 4)
-      nhwc(key, value);
-    else
-      tensor(key, context_.download(value));
+    values.push_back(value.rank() == 4 ? nhwc_to_nchw(value) : value);
+    if (tapped.passes_left > 0) continue;
+    tensor(component + "." + path, values.size() == 1 ? values[0] : concat(values, 0));
+    tapped.values.erase(path);
   }
 }
 
@@ -63,13 +65,25 @@ void RunLog::finish(PipelineOutput& output) {
   output.warnings = std::move(warnings_);
 }
 
-void check_taps(const CallArguments& arguments, const std::vector<std::string>& known) {
+void check_taps(const CallArguments& arguments, const std::vector<graph::Graph>& graphs) {
   for (const auto& path : arguments.taps) {
-    const auto name = path.substr(0, path.find('.'));
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      fail(ErrorKind::usage, "tap {}: {}", quote(path), unknown_name("component", name, known));
     if (!arguments.tensors)
       fail(ErrorKind::usage, "tap {}: nothing receives tensors; give a tensor dump too", quote(path));
+    const auto dot = path.find('.');
+    const auto name = path.substr(0, dot);
+    std::vector<std::string> components, modules;
+    for (const auto& graph : graphs) {
+      components.push_back(graph.name);
+      if (graph.name != name) continue;
+      for (const auto& [module, value] : graph.module_outputs) modules.push_back(module);
+    }
+    if (std::find(components.begin(), components.end(), name) == components.end())
+      fail(ErrorKind::usage, "tap {}: {}", quote(path),
+           unknown_name("component of this run", name, components));
+    const auto module = dot == std::string::npos ? std::string() : path.substr(dot + 1);
+    if (std::find(modules.begin(), modules.end(), module) == modules.end())
+      fail(ErrorKind::usage, "tap {}: {}", quote(path),
+           unknown_name("module path of " + name, module, modules));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,11 @@ class RunLog {
   // Downloads only if asked for. NHWC values are handed on as NCHW.
   void nhwc(const std::string& key, const runtime::BufferPtr& value) const;
 
-  // The taps under this component's name, and the options to run it with. Taps are taken at the first run.
-  [[nodiscard]] runtime::RunOptions options_for(const std::string& component);
+  // The taps under this component's name, and the options to run it with. Taps are taken at the first run; where that
+  // is a pair (`passes` 2: negative, then positive), at both, and joined along the batch as one run would give them.
+  [[nodiscard]] runtime::RunOptions options_for(const std::string& component, int passes = 1);
   void taps(const std::string& component, const runtime::RunOptions& options,
-            const runtime::NamedBuffers& outputs) const;
+            const runtime::NamedBuffers& outputs);
 
   // Ends the last stage and fills in the output's times and warnings.
   void finish(PipelineOutput& output);
@@ -42,10 +44,14 @@ class RunLog {
   Clock::time_point started_;
   std::vector<StageTime> times_;
   std::vector<std::string> warnings_;
-  std::vector<std::string> tapped_;  // components that have run
+  struct Tapped {
+    int passes_left;
+    std::map<std::string, std::vector<Tensor>> values;  // by path, one for each pass
+  };
+  std::map<std::string, Tapped> tapped_;  // by component
 };
 
-// Error(usage) for a tap that names no component of `known`.
-void check_taps(const CallArguments& arguments, const std::vector<std::string>& known);
+// Error(usage) for a tap that names no module of these graphs, those of the components that will run.
+void check_taps(const CallArguments& arguments, const std::vector<graph::Graph>& graphs);
 
 }  // namespace perfuse

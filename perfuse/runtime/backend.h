@@ -16,17 +16,21 @@
 
 namespace perfuse::runtime {
 
+class CompileCache;
+
 // Memory on a device that holds one value.
 class Buffer {
  public:
-  explicit Buffer(graph::ValueType type) : type_(std::move(type)) {}
+  Buffer(graph::ValueType type, const Device& device) : type_(std::move(type)), device_(device) {}
   virtual ~Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   [[nodiscard]] const graph::ValueType& type() const { return type_; }
+  [[nodiscard]] const Device& device() const { return device_; }
 
  private:
   graph::ValueType type_;
+  Device device_;
 };
 using BufferPtr = std::shared_ptr<const Buffer>;
 
@@ -55,6 +59,13 @@ struct KernelChoice {
   std::vector<std::string> refusals;  // "name: reason", in order of trial
 };
 
+// An input of one run. Where the run is the last that reads it, a program may take its memory for an output; the
+// buffer is then empty, and using it again is an error.
+struct InputValue {
+  BufferPtr buffer;
+  bool last_use = false;
+};
+
 // A compiled program. Immutable, used by any number of threads at once.
 class Executable {
  public:
@@ -65,7 +76,7 @@ class Executable {
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   // `outputs[i]` is either a buffer to fill, of the right type, or null: then run() makes one. Waits for
   // nothing that the backend can order by itself.
-  virtual void run(std::span<const BufferPtr> parameters, std::span<const BufferPtr> inputs,
+  virtual void run(std::span<const BufferPtr> parameters, std::span<const InputValue> inputs,
                    std::span<BufferPtr> outputs, const BufferPtr& scratch) const = 0;
   [[nodiscard]] virtual std::vector<KernelChoice> explain() const = 0;
 };
@@ -75,6 +86,18 @@ struct MemoryStats {
   std::uint64_t peak = 0;    // most since the last reset
 };
 
+// What goes with a program to be compiled, and decides nothing about the result.
+struct CompileRequest {
+  std::string label;                    // component and segment, for people
+  std::shared_ptr<CompileCache> cache;  // null: compile always, keep nothing
+};
+
+struct Compiled {
+  std::shared_ptr<const Executable> executable;
+  bool from_cache = false;
+  std::string miss_reason;  // why the cache could not give it; empty without a cache
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -82,18 +105,23 @@ class Backend {
   // Why this node can't run here, or nothing if it can. Asked when segments are cut.
   [[nodiscard]] virtual std::optional<std::string> refusal(const graph::Graph& graph,
                                                            const graph::Node& node) const = 0;
-  [[nodiscard]] virtual std::shared_ptr<const Executable> compile(const graph::Graph& program) = 0;
+  // Error(compiler) with the compiler's words. Called from several threads at once.
+  [[nodiscard]] virtual Compiled compile(const graph::Graph& program, const CompileRequest& request) = 0;
+  // How many compilations are worth running side by side.
+  [[nodiscard]] virtual int compile_jobs() const = 0;
+  // Whether place() lays values out; without, executables make their outputs.
+  [[nodiscard]] virtual bool places_values() const = 0;
 
   // Plain memory, 64-byte aligned; Error(out_of_memory) says how much was wanted and how much there is.
   [[nodiscard]] virtual BufferPtr allocate(const graph::ValueType& type) = 0;
-  // A value inside `area` (an allocate() of u8), or null where this backend can't place values itself: then
-  // executables make their outputs.
+  // A value inside `area` (an allocate() of u8), where places_values().
   [[nodiscard]] virtual BufferPtr place(const BufferPtr& area, std::size_t offset,
                                         const graph::ValueType& type) = 0;
   [[nodiscard]] virtual BufferPtr upload(const Tensor& host) = 0;
   [[nodiscard]] virtual Tensor download(const BufferPtr& buffer) = 0;
   [[nodiscard]] virtual MemoryStats memory_stats() const = 0;
   virtual void reset_peak_memory() = 0;
+  // Waits for everything that was started; throws what went wrong in it.
   virtual void synchronize() = 0;
   // Gives cached memory back to the system.
   virtual void empty_cache() = 0;

@@ -13,6 +13,26 @@ Component::Component(std::string name, std::shared_ptr<const WeightFiles> weight
   if (options_.mesh.size() != 1)
     fail(ErrorKind::unsupported, "{}: a mesh of {} devices; {} runs on one", name_, options_.mesh.size(),
          to_string(context_->device()));
+  const auto& row = context_->traits();
+  if (const auto& rule = row.types[static_cast<std::size_t>(options_.dtype)]; rule.replacement != rule.type)
+    fail(ErrorKind::unsupported, "dtype: {} devices have no {}; use {}", row.name, to_string(rule.type),
+         to_string(rule.replacement));
+  check(options_.compile);
+}
+
+void Component::check(const CompileOptions& options) const {
+  const auto& row = context_->traits();
+  const bool eager = options.granularity == graph::Granularity::op;
+  if (eager ? !row.eager : !row.compiled)
+    fail(ErrorKind::unsupported, "{}: granularity {}: {} devices don't run {}", name_,
+         graph::to_string(options.granularity), row.name, eager ? "op by op" : "compiled programs");
+}
+
+void Component::set_compile_options(const CompileOptions& options) {
+  check(options);
+  const std::scoped_lock lock(mutex_);
+  options_.compile = options;
+  modules_.clear();  // runs under way keep theirs
 }
 
 std::shared_ptr<const Module> Component::module(const std::string& key, const std::vector<std::string>& taps,
@@ -24,7 +44,7 @@ std::shared_ptr<const Module> Component::module(const std::string& key, const st
   if (entry) return entry;
   graph::Graph graph = build();
   for (const auto& path : taps) graph::tap(graph, path);
-  entry = std::make_shared<const Module>(std::move(graph), options_.granularity, context_, parameters_);
+  entry = std::make_shared<const Module>(std::move(graph), options_.compile, context_, parameters_);
   return entry;
 }
 

@@ -4,27 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <limits>
-#include <string>
+
+#include "perfuse/core/cgroup.h"
 
 namespace perfuse::runtime {
-namespace {
-
-// A number from a cgroup file; "max" and absent files mean no limit.
-std::uint64_t cgroup_limit(const char* file) {
-  std::ifstream in(file);
-  std::uint64_t bytes = 0;
-  return in >> bytes ? bytes : std::numeric_limits<std::uint64_t>::max();
-}
-
-}  // namespace
 
 std::uint64_t host_memory_limit() {
   const auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   const auto physical = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-  return std::min({physical, cgroup_limit("/sys/fs/cgroup/memory.max"),
-                   cgroup_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  return std::min(physical, cgroup_memory().value_or(physical));
 }
 
 std::uint64_t peak_resident_memory() {

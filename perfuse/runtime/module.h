@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "perfuse/graph/segment.h"
+#include "perfuse/runtime/compile_options.h"
 #include "perfuse/runtime/device_context.h"
 #include "perfuse/runtime/parameter_store.h"
 
@@ -24,13 +26,16 @@ struct RunOptions {
 
 class Module {
  public:
-  // Cuts and compiles. Throws Error(unsupported) naming a node that the device can't run.
-  Module(graph::Graph graph, graph::Granularity granularity, std::shared_ptr<DeviceContext> context,
+  // Cuts and compiles. With `fullgraph`, Error(unsupported) names a node that the device can't run; without, such nodes
+  // run on the host.
+  Module(graph::Graph graph, const CompileOptions& options, std::shared_ptr<DeviceContext> context,
          std::shared_ptr<ParameterStore> parameters);
 
-  // Every input of the graph by name, of its very type; gives every output. Runs may overlap: each has a
+  // Every input of the graph by name, of its very type, on the module's device; gives every output. The memory of inputs
+  // named in `given_away` may become an output's: nobody may use those buffers again. Runs may overlap: each has a
   // workspace of its own, kept for the next.
-  [[nodiscard]] NamedBuffers run(const NamedBuffers& inputs, const std::stop_token& stop = {}) const;
+  [[nodiscard]] NamedBuffers run(const NamedBuffers& inputs, const std::stop_token& stop = {},
+                                 const std::set<std::string, std::less<>>& given_away = {}) const;
 
   [[nodiscard]] const graph::Graph& graph() const { return graph_; }
   // Gives the workspaces' memory back.
@@ -38,6 +43,7 @@ class Module {
 
   struct Plan {
     std::size_t segments = 0, distinct_executables = 0;
+    std::size_t host_segments = 0;  // of nodes that the device can't run
     std::size_t value_bytes = 0;    // between segments, shared by lifetime
     std::size_t scratch_bytes = 0;  // the largest executable's
     std::size_t parameter_bytes = 0;
@@ -56,7 +62,14 @@ class Module {
     BufferPtr scratch;
   };
   [[nodiscard]] Workspace take_workspace() const;
+  // The nodes that run on the host; Error(unsupported) where `fullgraph` forbids it.
+  [[nodiscard]] std::set<const graph::Node*> host_nodes(bool fullgraph) const;
+  void compile(const std::shared_ptr<CompileCache>& cache);
   void plan_values();
+  void run_segment(std::size_t index, std::vector<BufferPtr>& values, const BufferPtr& scratch,
+                   const std::set<graph::ValueId>& mine) const;
+  void run_on_host(std::size_t index, std::vector<BufferPtr>& values) const;
+  [[nodiscard]] std::vector<BufferPtr> parameters_of(std::size_t index) const;
 
   graph::Graph graph_;
   std::shared_ptr<DeviceContext> context_;

@@ -10,7 +10,7 @@ BufferPtr ParameterStore::get(const graph::Parameter& parameter, const graph::Va
   auto& entry = prepared_[{parameter.name, format.id()}];
   if (entry) return entry;
   const Tensor host = graph::materialize(parameter.recipe, *weights_, type.shape, type.dtype);
-  if (!all_finite(host))
+  if (finite_.insert(parameter.name).second && !all_finite(host))
     fail(ErrorKind::model,
          "{}: {} holds NaN or infinite values; the file is damaged, or was saved from a diverged training",
          weights_->folder().string(), parameter.name);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ class ParameterStore {
   std::shared_ptr<DeviceContext> context_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, BufferPtr> prepared_;  // by parameter name and format id
+  std::set<std::string> finite_;                                       // parameters whose values were checked
 };
 
 }  // namespace perfuse::runtime

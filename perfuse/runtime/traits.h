@@ -43,6 +43,8 @@ struct DeviceTraits {
   // programs that are compiled ahead of time depend on it.
   std::int64_t attention_query_chunk, attention_key_chunk;
   bool memory_stats, reset_peak_memory, empty_cache, synchronize;
+  // Ops by name that the kind can't run, and that the host runs for it. Empty for all kinds so far; a test's row uses it.
+  std::span<const std::string_view> host_ops;
 };
 
 [[nodiscard]] const DeviceTraits& traits(DeviceKind kind);

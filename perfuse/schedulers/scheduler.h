@@ -89,8 +89,6 @@ class Scheduler {
   [[nodiscard]] const std::vector<float>& sigmas() const { return sigmas_; }
   [[nodiscard]] virtual double init_noise_sigma() const { return 1.0; }
   [[nodiscard]] virtual int history_slots() const = 0;
-  // 2 for Heun-like schedulers.
-  [[nodiscard]] virtual int order() const { return 1; }
 
   // scale_model_input: the sample is multiplied by this before call i of the model.
   [[nodiscard]] virtual double model_input_scale(int index) const;

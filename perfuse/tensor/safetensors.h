@@ -79,8 +79,6 @@ class WeightFiles {
   [[nodiscard]] std::uint64_t total_bytes() const;
   // Drops the pages of all files from resident memory (they are read again when touched).
   void release_pages() const;
-  // Asks the kernel to read all files ahead.
-  void prefetch() const;
 
  private:
   std::filesystem::path folder_;

@@ -202,8 +202,4 @@ void WeightFiles::release_pages() const {
   for (const auto& file : files_) file.file()->dont_need(file.file()->bytes());
 }
 
-void WeightFiles::prefetch() const {
-  for (const auto& file : files_) file.file()->will_need(file.file()->bytes());
-}
-
 }  // namespace perfuse

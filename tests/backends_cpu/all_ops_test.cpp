@@ -40,7 +40,7 @@ Tensor run_case(const OpCase& test, const graph::ValueType& result, const std::v
 }
 
 // By op, so that a failure names it and CTest can run them apart.
-class AllOps : public testing::TestWithParam<std::size_t> {};
+class AllOps : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(AllOps, AgreeWithTheReference) {
   for (const auto& test : reference::op_cases()) {
@@ -60,7 +60,7 @@ TEST_P(AllOps, AgreeWithTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, AllOps, testing::Range(std::size_t{0}, std::variant_size_v<graph::Op>),
+INSTANTIATE_TEST_SUITE_P(Cpu, AllOps, ::testing::Range(std::size_t{0}, std::variant_size_v<graph::Op>),
                          [](const auto& param) {
                            for (const auto& test : reference::op_cases())
                              if (test.op.index() == param.param) return std::string(graph::name_of(test.op));

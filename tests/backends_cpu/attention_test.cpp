@@ -67,7 +67,7 @@ void check(const Attention& op, const std::vector<Tensor>& operands) {
   const double score_error = (8 + 2 * std::sqrt(depth)) * 0x1p-24 * (4 + op.scale * depth * 2);
   for (const int threads : {1, 2}) {
     const ThreadCount count(threads);
-    SCOPED_TRACE(testing::Message() << threads << " threads");
+    SCOPED_TRACE(::testing::Message() << threads << " threads");
     Bench bench(op, operands, 9);
     expect_sums(bench.run(), expected, static_cast<double>(operands[1].dim(1)), score_error);
     expect_repeatable(bench, bench.run());
@@ -84,7 +84,7 @@ TEST(Attention, Shapes) {
                                 {1, 100, 90, 1, 1, 512}, {3, 16, 17, 8, 4, 128}, {1, 200, 513, 1, 1, 160}};
   for (const auto& c : cases)
     for (const auto type : kFloats) {
-      SCOPED_TRACE(testing::Message()
+      SCOPED_TRACE(::testing::Message()
                    << "S " << c.queries << " T " << c.keys << " D " << c.depth << " " << to_string(type));
       check(scaled(c.depth), qkv(c, type));
     }
@@ -93,7 +93,7 @@ TEST(Attention, Shapes) {
 TEST(Attention, Causal) {
   for (const Case& c : {Case{1, 77, 77, 2, 2, 64}, Case{1, 300, 300, 1, 1, 32}, Case{2, 3, 70, 2, 1, 24},
                         Case{1, 70, 40, 1, 1, 16}}) {
-    SCOPED_TRACE(testing::Message() << "S " << c.queries << " T " << c.keys);
+    SCOPED_TRACE(::testing::Message() << "S " << c.queries << " T " << c.keys);
     check(scaled(c.depth, true), qkv(c, DType::f32));
     check(scaled(c.depth, true), qkv(c, DType::bf16));
   }
@@ -104,7 +104,7 @@ TEST(Attention, BiasBroadcasts) {
   for (const auto& shape : {Shape{1, 1, 1, 300}, Shape{2, 1, 1, 300}, Shape{1, 4, 70, 300},
                             Shape{2, 4, 70, 300}, Shape{2, 1, 70, 300}, Shape{1, 4, 1, 300}})
     for (const auto bias : kFloats) {
-      SCOPED_TRACE(testing::Message() << to_string(shape) << " " << to_string(bias));
+      SCOPED_TRACE(::testing::Message() << to_string(shape) << " " << to_string(bias));
       auto operands = qkv(c, bias == DType::bf16 ? DType::bf16 : DType::f32);
       operands.push_back(random_tensor(bias, shape, 4));
       check(scaled(32), operands);

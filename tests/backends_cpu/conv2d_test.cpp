@@ -58,7 +58,8 @@ void check(const Case& c, DType x, DType weight, std::optional<DType> bias,
     EXPECT_EQ(bench.name(), name.empty() ? expected_kernel : name);
     const Tensor& result = bench.run();
     if (expected.empty()) expected = expected_conv(c.op, operands, result.shape());
-    SCOPED_TRACE(testing::Message() << "kernel " << bench.name() << ", parameters from " << first_parameter);
+    SCOPED_TRACE(::testing::Message()
+                 << "kernel " << bench.name() << ", parameters from " << first_parameter);
     expect_sums(result, expected, terms);
     expect_repeatable(bench, result);
   };
@@ -82,7 +83,7 @@ TEST(Conv2d, AllTypes) {
   for (const auto x : kFloats)
     for (const auto weight : kFloats)
       for (const auto bias : {std::optional<DType>{}, {DType::f32}, {DType::bf16}, {DType::f16}}) {
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << to_string(x) << " x " << to_string(weight) << ", bias " << bias.has_value());
         check({2, 9, 11, 16, 24, 3, same(1)}, x, weight, bias);
       }
@@ -98,7 +99,7 @@ TEST(Conv2d, Shapes) {
                                 {1, 3, 2, 8, 8, 3, same(1)},          {1, 9, 9, 12, 20, 5, same(2)}};
   for (std::size_t i = 0; i < cases.size(); ++i)
     for (const auto type : {DType::f32, DType::bf16}) {
-      SCOPED_TRACE(testing::Message() << "case " << i << " " << to_string(type));
+      SCOPED_TRACE(::testing::Message() << "case " << i << " " << to_string(type));
       check(cases[i], type, type, DType::f32);
     }
 }

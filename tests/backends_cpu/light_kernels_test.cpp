@@ -48,7 +48,7 @@ struct Accuracy {
   double units;  // allowed
 };
 
-class UnaryAccuracy : public testing::TestWithParam<Accuracy> {};
+class UnaryAccuracy : public ::testing::TestWithParam<Accuracy> {};
 
 TEST_P(UnaryAccuracy, InUnitsOfTheLastPlace) {
   const auto [kind, least, most, units] = GetParam();
@@ -74,12 +74,12 @@ TEST_P(UnaryAccuracy, InUnitsOfTheLastPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cpu, UnaryAccuracy,
-    testing::Values(Accuracy{UnaryKind::exp, -87, 88.7f, 2}, Accuracy{UnaryKind::tanh, -12, 12, 2},
-                    Accuracy{UnaryKind::sigmoid, -80, 30, 3}, Accuracy{UnaryKind::silu, -80, 30, 3},
-                    Accuracy{UnaryKind::gelu, -12, 12, 6}, Accuracy{UnaryKind::gelu_tanh, -4, 12, 20},
-                    Accuracy{UnaryKind::quick_gelu, -8, 12, 12}, Accuracy{UnaryKind::sqrt, 0, 1e6f, 0.5},
-                    Accuracy{UnaryKind::square, -1e4f, 1e4f, 0.5}, Accuracy{UnaryKind::sin, -3, 3, 3},
-                    Accuracy{UnaryKind::cos, -1.5f, 1.5f, 3}),
+    ::testing::Values(Accuracy{UnaryKind::exp, -87, 88.7f, 2}, Accuracy{UnaryKind::tanh, -12, 12, 2},
+                      Accuracy{UnaryKind::sigmoid, -80, 30, 3}, Accuracy{UnaryKind::silu, -80, 30, 3},
+                      Accuracy{UnaryKind::gelu, -12, 12, 6}, Accuracy{UnaryKind::gelu_tanh, -4, 12, 20},
+                      Accuracy{UnaryKind::quick_gelu, -8, 12, 12}, Accuracy{UnaryKind::sqrt, 0, 1e6f, 0.5},
+                      Accuracy{UnaryKind::square, -1e4f, 1e4f, 0.5}, Accuracy{UnaryKind::sin, -3, 3, 3},
+                      Accuracy{UnaryKind::cos, -1.5f, 1.5f, 3}),
     [](const auto& param) { return std::string(graph::to_string(param.param.kind)); });
 
 TEST(Unary, SpecialValues) {

@@ -44,7 +44,7 @@ void check_all_kernels(const std::vector<Tensor>& operands) {
         continue;
       }
       ++accepted;
-      SCOPED_TRACE(testing::Message() << entry.name << ", " << threads << " threads");
+      SCOPED_TRACE(::testing::Message() << entry.name << ", " << threads << " threads");
       expect_sums(bench.run(), expected, terms);
       expect_repeatable(bench, bench.run());
     }
@@ -55,7 +55,7 @@ TEST(Linear, AllTypes) {
   for (const auto x : kFloats)
     for (const auto weight : kFloats)
       for (const auto bias : {std::optional<DType>{}, {DType::f32}, {DType::bf16}, {DType::f16}}) {
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << to_string(x) << " x " << to_string(weight) << ", bias " << bias.has_value());
         check_all_kernels(linear_operands({2, 19, 72}, 51, x, weight, bias));
       }
@@ -73,7 +73,7 @@ TEST(Linear, Shapes) {
                                                            {1030, 33, 70}}};
   for (const auto& [m, n, k] : shapes)
     for (const auto weight : {DType::f32, DType::bf16}) {
-      SCOPED_TRACE(testing::Message() << m << " " << n << " " << k << " " << to_string(weight));
+      SCOPED_TRACE(::testing::Message() << m << " " << n << " " << k << " " << to_string(weight));
       check_all_kernels(linear_operands({m, k}, n, DType::f32, weight, DType::f32));
       check_all_kernels(linear_operands({m, k}, n, DType::bf16, weight, DType::bf16));
     }

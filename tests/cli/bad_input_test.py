@@ -1,7 +1,9 @@
 """Mistakes, broken files and signals: one line, the right status, no output touched."""
+import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -152,6 +154,22 @@ class Files(CommandTest):
                 damage()
                 self.refused(1, expected, "generate", "x", "-m", copy, "-q", "--steps", "1")
                 shutil.rmtree(copy)
+
+
+    def test_a_tensor_that_the_model_does_not_use_is_said(self):
+        copy = self.folder / "model"
+        weights = copy / "transformer/diffusion_pytorch_model.safetensors"
+        shutil.copytree(MODEL, copy)
+        data = weights.read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8:8 + size])
+        end = len(data) - 8 - size
+        header["pos_embed.extra"] = {"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]}
+        text = json.dumps(header).encode()
+        weights.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:] + bytes(4))
+        _, _, err = self.run_command("generate", "x", "-m", copy, "-o", "a.png", "--steps", "1")
+        self.assertIn("model/transformer: PixArtTransformer2DModel doesn't use these tensors: pos_embed.extra", err)
+        self.assertIn("a.png", self.files())
 
 
 class Signals(CommandTest):

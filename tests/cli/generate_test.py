@@ -113,6 +113,7 @@ class Results(CommandTest):
         self.assertGreater(result["peak_memory"]["resident_bytes"], 1_000_000)
         self.assertGreater(result["peak_memory"]["device_bytes"], 1000)
         self.assertGreater(result["executables_compiled"], 0)
+        self.assertEqual(result["host_actions"], 0)
         self.assertEqual(result["warnings"], [])
         names = [component["component"] for component in result["explain"]]
         self.assertLessEqual({"text_encoder", "transformer", "vae"}, set(names))

@@ -10,9 +10,9 @@
 namespace perfuse::cli {
 namespace {
 
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
-using perfuse::testing::ScratchFolder;
+using perfuse::test::contains;
+using perfuse::test::message_of;
+using perfuse::test::ScratchFolder;
 
 Record example() {
   Record record;

@@ -8,9 +8,9 @@
 namespace perfuse::cli {
 namespace {
 
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
-using perfuse::testing::ScratchFolder;
+using perfuse::test::contains;
+using perfuse::test::message_of;
+using perfuse::test::ScratchFolder;
 
 TEST(ModelFolder, ModelsThatComeWithPerfuseAreFoundByName) {
   // The test program lies in a build of the source tree, as the command does.

@@ -9,9 +9,9 @@ namespace perfuse::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
-using perfuse::testing::ScratchFolder;
+using perfuse::test::contains;
+using perfuse::test::message_of;
+using perfuse::test::ScratchFolder;
 
 std::vector<std::string> names(const std::vector<OutputWish>& wishes) {
   std::vector<std::string> result;

@@ -8,9 +8,9 @@
 namespace perfuse::cli {
 namespace {
 
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
-using perfuse::testing::ScratchFolder;
+using perfuse::test::contains;
+using perfuse::test::message_of;
+using perfuse::test::ScratchFolder;
 
 std::string refusal(const std::string& text) {
   return message_of(ErrorKind::usage, [&] { (void)parse_requests(text, "r.json"); });

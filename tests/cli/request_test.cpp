@@ -8,9 +8,9 @@
 namespace perfuse::cli {
 namespace {
 
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
-using perfuse::testing::ScratchFolder;
+using perfuse::test::contains;
+using perfuse::test::message_of;
+using perfuse::test::ScratchFolder;
 
 Request read(const std::string& text) { return read_request(parse_json(text, "r.json"), "r.json"); }
 
@@ -127,7 +127,7 @@ TEST(Request, ChecksBeforeTheCall) {
   Request request;
   request.prompt = std::string("caf\xe9");
   EXPECT_TRUE(contains(message(request), "prompt: not valid UTF-8 at byte 3"));
-  request.prompt = std::string(kMostPromptBytes + 1, 'x');
+  request.prompt = std::string(kMostInputBytes + 1, 'x');
   EXPECT_TRUE(contains(message(request), "at most 2.1 MB"));
   request.prompt = std::string();
   EXPECT_NO_THROW(check_request(request, "generate"));

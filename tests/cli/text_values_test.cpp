@@ -10,8 +10,8 @@
 namespace perfuse::cli {
 namespace {
 
-using perfuse::testing::contains;
-using perfuse::testing::message_of;
+using perfuse::test::contains;
+using perfuse::test::message_of;
 
 TEST(TextValues, IntegersAreDecimalAndWhole) {
   EXPECT_EQ(parse_integer("--height", "512"), 512);

@@ -14,10 +14,10 @@ namespace perfuse {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::contains;
-using testing::message_of;
-using testing::ScratchFolder;
-using testing::slurp;
+using test::contains;
+using test::message_of;
+using test::ScratchFolder;
+using test::slurp;
 
 std::string text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
@@ -48,11 +48,9 @@ TEST(MappedFile, AdviceKeepsTheContent) {
   for (const auto& [begin, size] : std::initializer_list<std::pair<std::size_t, std::size_t>>{
            {0, content.size()}, {4096, 4096}, {1, 10}, {5000, 7388}, {4096 * 3, 100}, {0, 0}}) {
     file->dont_need(file->bytes().subspan(begin, size));
-    file->will_need(file->bytes().subspan(begin, size));
     EXPECT_EQ(text_of(*file), content);
   }
   const auto empty = MappedFile::open(folder.write("empty", ""));
-  empty->will_need(empty->bytes());
   empty->dont_need(empty->bytes());
 }
 

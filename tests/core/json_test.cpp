@@ -5,14 +5,15 @@
 
 #include <cmath>
 
+#include "perfuse/core/log.h"
 #include "tests/support/scratch.h"
 
 namespace perfuse {
 namespace {
 
-using testing::contains;
-using testing::message_of;
-using testing::ScratchFolder;
+using test::contains;
+using test::message_of;
+using test::ScratchFolder;
 
 std::string parse_error(std::string_view text) {
   return message_of(ErrorKind::model, [&] { (void)parse_json(text, "f"); });
@@ -250,7 +251,12 @@ TEST_F(Config, TellsWhatNobodyAskedFor) {
   EXPECT_TRUE(config.has("a"));
   EXPECT_FALSE(config.has("b"));
   EXPECT_FALSE(config.has("zzz"));
-  EXPECT_EQ(config.unread_keys(), std::vector<std::string>{"c"});
+  std::string logged;
+  log::set_sink([&](log::Level, std::string_view message) { logged += message; });
+  config.warn_unread({"d"});
+  config.warn_unread({"c"});
+  log::set_sink({});
+  EXPECT_EQ(logged, "c.json: not known here, without effect: c");
 }
 
 }  // namespace

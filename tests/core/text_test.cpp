@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/scratch.h"
+
 namespace perfuse {
 namespace {
 
@@ -29,7 +31,8 @@ TEST(Utf8, FindsTheFirstFault) {
       {"\xe4\xb8x", 0},         // cut by another character
       {"\xf0\x9f\x98", 0},      //
   };
-  for (const auto& [text, at] : cases) EXPECT_EQ(find_invalid_utf8(text), at) << testing::PrintToString(text);
+  for (const auto& [text, at] : cases)
+    EXPECT_EQ(find_invalid_utf8(text), at) << ::testing::PrintToString(text);
 }
 
 const std::vector<std::string> kSchedulers{"DDIMScheduler", "DPMSolverMultistepScheduler",
@@ -97,6 +100,27 @@ TEST(FormatBytes, HasTwoDigitsAtLeast) {
       {9'960, "10 KB"},    {UINT64_MAX, "18 EB"},
   };
   for (const auto& [bytes, text] : cases) EXPECT_EQ(format_bytes(bytes), text);
+}
+
+TEST(ParseBytes, WantsAUnit) {
+  const std::pair<std::string_view, std::uint64_t> cases[] = {
+      {"0", 0},
+      {"0 b", 0},
+      {"12B", 12},
+      {"500MB", 500'000'000},
+      {"1.5 GiB", 3u << 29},
+      {"20gib", 20ull << 30},
+      {"2TB", 2'000'000'000'000},
+      {"1kib", 1024},
+      {"0.5kb", 500},
+  };
+  for (const auto& [text, bytes] : cases) EXPECT_EQ(parse_bytes("--limit", text), bytes) << text;
+  for (const std::string_view text :
+       {"", "20", "20G", "-1GB", "GB", "1e3GB", "nanGB", "infGB", " 1GB", "1GB ", "1GBs", "1,5GB",
+        "99999999999TB", "99999999999999999999999999999999999999999TB"})
+    EXPECT_EQ(test::message_of(ErrorKind::usage, [&] { (void)parse_bytes("--limit", text); }),
+              "--limit: expected a size with its unit, such as 500MB or 20GiB, found \"" + std::string(text) +
+                  "\"");
 }
 
 }  // namespace

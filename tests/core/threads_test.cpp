@@ -1,12 +1,15 @@
 #include "perfuse/core/threads.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 #include <sched.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace perfuse {
@@ -35,11 +38,30 @@ TEST_F(Threads, CoresAreWithinTheAffinity) {
   EXPECT_LE(available_cores(), CPU_COUNT(&set));
 }
 
-TEST_F(Threads, ZeroMeansAllCores) {
-  set_num_threads(3);
-  EXPECT_EQ(num_threads(), 3);
+TEST_F(Threads, ZeroMeansWhatTheProcessBeganWith) {
+  const int first = num_threads();
+  set_num_threads(first + 3);
+  EXPECT_EQ(num_threads(), first + 3);
   set_num_threads(0);
-  EXPECT_EQ(num_threads(), available_cores());
+  EXPECT_EQ(num_threads(), first);
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) {
+    EXPECT_EQ(first, available_cores());
+  }
+}
+
+TEST_F(Threads, TheNumberHoldsOnEveryThread) {
+  set_num_threads(3);
+  std::size_t parts = 0;
+  int seen = 0, of_openmp = 0;
+  std::thread([&] {
+    seen = num_threads();
+    parts = ranges(30, 1).size();
+    apply_num_threads();
+    of_openmp = omp_get_max_threads();
+  }).join();
+  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(parts, 3u);
+  EXPECT_EQ(of_openmp, 3);
 }
 
 TEST_F(Threads, RangesCoverOnceAndDependOnTheNumberOfThreads) {

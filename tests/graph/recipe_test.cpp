@@ -64,6 +64,35 @@ TEST_F(RecipeTest, TakesTheFirstKeyThatTheFilesHave) {
   EXPECT_TRUE(problems.empty());
 }
 
+TEST_F(RecipeTest, TheShapeFollowsFromTheSources) {
+  const auto refused = [](const Recipe& recipe, const Shape& wanted) {
+    EXPECT_THROW(static_cast<void>(shape_of(recipe, wanted)), Error);
+  };
+  Recipe recipe;
+  recipe.sources = {{{"a"}, {4, 3}, Recipe::Source::Slice{0, 1, 3}}, {{"b"}, {1, 3}, std::nullopt}};
+  EXPECT_EQ(shape_of(recipe, {3, 3}), (Shape{3, 3}));
+  refused(recipe, {4, 3});
+  recipe.concat_axis = 1;
+  refused(recipe, {3, 3});  // [2, 3] and [1, 3] side by side
+  recipe.concat_axis = 0;
+  recipe.sources[1].shape = {2, 3};
+  recipe.permutation = {1, 0};
+  EXPECT_EQ(shape_of(recipe, {3, 4}), (Shape{3, 4}));
+  refused(recipe, {2, 6});
+  recipe.reshape = true;
+  EXPECT_EQ(shape_of(recipe, {2, 6}), (Shape{2, 6}));
+  refused(recipe, {5});
+  recipe.sources[0].slice->end = 9;
+  refused(recipe, {2, 6});
+}
+
+TEST_F(RecipeTest, AParameterHasOneShape) {
+  Builder b("model", weights_.get(), DType::f32);
+  const Value first = b.parameter("a.weight", {2, 3});
+  EXPECT_EQ(b.parameter("a.weight", {2, 3}).id, first.id);
+  EXPECT_THROW(static_cast<void>(b.parameter("a.weight", {3, 2})), Error);
+}
+
 TEST_F(RecipeTest, BuilderListsEveryWeightThatDoesNotFit) {
   Builder b("model", weights_.get(), DType::f32);
   for (const auto* name : {"a.weight", "missing.weight", "ids"}) b.output(name, b.parameter(name, {2, 2}));

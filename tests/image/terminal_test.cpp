@@ -75,7 +75,7 @@ TEST(TerminalDetection, AttributesListSixel) {
   EXPECT_TRUE(attributes_list_sixel("\x1b[?65;1;4c"));
   for (const char* other :
        {"", "\x1b[?62;22c", "\x1b[?64;14;44c", "\x1b[?62;4", "62;4c", "\x1b[?c", "\x1b[?;;c"})
-    EXPECT_FALSE(attributes_list_sixel(other)) << testing::PrintToString(other);
+    EXPECT_FALSE(attributes_list_sixel(other)) << ::testing::PrintToString(other);
 }
 
 TEST(TerminalDetection, NotATerminal) {

@@ -14,7 +14,7 @@ Tensor as_stored(const Tensor& tensor) { return tensor.rank() == 4 ? nhwc_to_nch
 
 class ModuleGolden : public ::testing::TestWithParam<graph::Granularity> {
  protected:
-  ModelOptions options() const { return {context_, DType::f32, GetParam(), ""}; }
+  ModelOptions options() const { return {context_, DType::f32, {.granularity = GetParam()}, ""}; }
 
   // The module paths that the golden has, as taps.
   static runtime::RunOptions taps_of(const Golden& golden) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -26,6 +27,9 @@ double smallest(DType dtype) { return dtype == DType::f16 ? 0x1p-24 : 0; }
 
 OperandCase value(DType dtype, Shape shape, double least = -1, double most = 1) {
   return {{dtype, std::move(shape)}, least, most, false};
+}
+OperandCase mask(DType dtype, Shape shape, double least, double most) {
+  return {{dtype, std::move(shape)}, least, most, false, true};
 }
 OperandCase parameter(DType dtype, Shape shape, double least = -1, double most = 1) {
   return {{dtype, std::move(shape)}, least, most, true};
@@ -187,8 +191,9 @@ void add_cases(const op::Attention&, Cases& cases) {
   struct Size {
     Shape q, k, bias;
     bool causal;
+    bool masked = false;
   };
-  const std::array<Size, 11> sizes{{{{1, 1, 1, 1}, {1, 1, 1, 1}, {}, false},
+  const std::array<Size, 14> sizes{{{{1, 1, 1, 1}, {1, 1, 1, 1}, {}, false},
                                     {{1, 3, 1, 7}, {1, 17, 1, 7}, {}, false},
                                     {{2, 17, 3, 8}, {2, 17, 3, 8}, {}, true},
                                     {{1, 5, 2, 16}, {1, 9, 2, 16}, {}, true},
@@ -198,18 +203,23 @@ void add_cases(const op::Attention&, Cases& cases) {
                                     {{2, 16, 4, 64}, {2, 16, 1, 64}, {1, 1, 16, 16}, true},
                                     {{1, 256, 2, 72}, {1, 256, 2, 72}, {}, false},
                                     {{1, 100, 1, 512}, {1, 100, 1, 512}, {}, false},
-                                    {{1, 70, 2, 40}, {1, 1100, 2, 40}, {1, 1, 1, 1100}, false}}};
+                                    {{1, 70, 2, 40}, {1, 1100, 2, 40}, {1, 1, 1, 1100}, false},
+                                    {{1, 9, 2, 16}, {1, 5, 2, 16}, {}, true},
+                                    {{2, 5, 2, 8}, {2, 7, 2, 8}, {2, 1, 5, 7}, false, true},
+                                    {{2, 5, 2, 8}, {2, 7, 2, 8}, {2, 1, 1, 7}, false, true}}};
   for (const auto type : kFloats) {
-    for (const auto& [q, k, bias, causal] : sizes) {
+    for (const auto& [q, k, bias, causal, masked] : sizes) {
       const auto depth = q.back(), length = k[1];
       const double scale = 1 / std::sqrt(static_cast<double>(depth));
       std::vector<OperandCase> operands{value(type, q, -3, 3), value(type, k, -3, 3), value(type, k)};
-      if (!bias.empty()) operands.push_back(value(type, bias, -5, 5));
+      if (!bias.empty()) operands.push_back(masked ? mask(type, bias, -5, 5) : value(type, bias, -5, 5));
       // Errors of the scores become relative errors of the probabilities; values are up to 1.
       const double scores = 2 * scale * 9 * sum_error(depth) + kUnit * 32;
       add(cases, op::Attention{scale, causal}, std::move(operands),
           2 * scores + kUnit * (8 + std::sqrt(static_cast<double>(length))) + smallest(type), rounding(type),
-          causal ? "causal" : "full");
+          masked   ? "masked"
+          : causal ? "causal"
+                   : "full");
     }
   }
 }
@@ -430,7 +440,9 @@ std::vector<Tensor> make_operands(const OpCase& test) {
     Tensor tensor = Tensor::empty(operand.type.dtype, operand.type.shape);
     visit_dtype(operand.type.dtype, [&](auto zero) {
       using T = decltype(zero);
+      std::int64_t position = -1;
       for (auto& x : tensor.mutable_data<T>()) {
+        ++position;
         const double drawn = operand.least + random() * (operand.most - operand.least);
         if constexpr (std::is_same_v<T, bool>)
           x = drawn >= 1;
@@ -438,6 +450,8 @@ std::vector<Tensor> make_operands(const OpCase& test) {
           x = static_cast<T>(std::floor(drawn));
         else if constexpr (std::is_same_v<T, double>)
           x = drawn;
+        else if (operand.masked && (position < operand.type.shape.back() || position % 3 == 0))
+          x = T(-std::numeric_limits<float>::infinity());
         else
           x = T(static_cast<float>(drawn));
       }

@@ -14,6 +14,7 @@ struct OperandCase {
   graph::ValueType type;
   double least = -1, most = 1;  // values are uniform between them
   bool is_parameter = false;    // a weight, bias or table in a model
+  bool masked = false;  // −∞ in the whole first row (of the last axis) and in every third element after it
 };
 
 // |result − reference| ≤ absolute + relative · |reference|, for each element: what f32 arithmetic and the

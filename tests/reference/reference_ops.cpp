@@ -192,7 +192,11 @@ void compute(const op::Attention& o, const Operands& in, Values& y) {
       if (o.causal && t > at[1] + length - q.shape[1]) score = -std::numeric_limits<double>::infinity();
       scores[static_cast<std::size_t>(t)] = score;
     }
-    softmax(scores.data(), scores.size());
+    if (std::ranges::all_of(scores,
+                            [](double score) { return score == -std::numeric_limits<double>::infinity(); }))
+      std::ranges::fill(scores, 0.0);
+    else
+      softmax(scores.data(), scores.size());
     for (std::int64_t d = 0; d < depth; ++d) {
       double sum = 0;
       for (std::int64_t t = 0; t < length; ++t) sum += scores[static_cast<std::size_t>(t)] * v[key(t, d)];

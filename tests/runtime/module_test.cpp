@@ -52,7 +52,8 @@ class ModuleTest : public ::testing::TestWithParam<Granularity> {
     return b.finish();
   }
   std::shared_ptr<const Module> module() const {
-    return std::make_shared<const Module>(build(), GetParam(), context_, store_);
+    return std::make_shared<const Module>(build(), CompileOptions{GetParam(), false, nullptr}, context_,
+                                          store_);
   }
   static Tensor input(float scale) {
     return Tensor::from<float>({2, 4}, {scale, -scale, 2, 0.5f, -1, scale * 3, 0, 1});

@@ -82,7 +82,7 @@ void set_step_arguments(Scheduler& scheduler, const Json& arguments) {
   euler->set_churn(churn);
 }
 
-class SchedulerGolden : public testing::TestWithParam<std::string> {
+class SchedulerGolden : public ::testing::TestWithParam<std::string> {
  protected:
   SchedulerGolden()
       : golden_(read_json(folder() / (GetParam() + ".json"))),
@@ -195,12 +195,14 @@ TEST_P(SchedulerGolden, StepsAreIndependentOfEachOther) {
 
 TEST(SchedulerGoldens, AreAllThere) { EXPECT_EQ(golden_names().size(), 53U); }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, SchedulerGolden, testing::ValuesIn(golden_names()), [](const auto& name) {
-  std::string result = name.param;
-  std::ranges::replace_if(
-      result, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return result;
-});
+INSTANTIATE_TEST_SUITE_P(Recorded, SchedulerGolden, ::testing::ValuesIn(golden_names()),
+                         [](const auto& name) {
+                           std::string result = name.param;
+                           std::ranges::replace_if(
+                               result, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+                               '_');
+                           return result;
+                         });
 
 }  // namespace
 }  // namespace perfuse

@@ -12,7 +12,7 @@
 
 #include "perfuse/core/error.h"
 
-namespace perfuse::testing {
+namespace perfuse::test {
 
 class ScratchFolder {
  public:
@@ -80,4 +80,4 @@ inline ::testing::AssertionResult contains(const std::string& text, std::string_
   return ::testing::AssertionFailure() << "\"" << text << "\" does not contain \"" << part << "\"";
 }
 
-}  // namespace perfuse::testing
+}  // namespace perfuse::test

@@ -13,10 +13,10 @@ namespace perfuse {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::contains;
-using testing::message_of;
-using testing::ScratchFolder;
-using testing::slurp;
+using test::contains;
+using test::message_of;
+using test::ScratchFolder;
+using test::slurp;
 
 std::string little_endian(std::uint64_t value) {
   std::string text;

@@ -12,7 +12,7 @@
 namespace perfuse {
 namespace {
 
-using testing::message_of;
+using test::message_of;
 
 float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
@@ -149,7 +149,7 @@ TEST(Tensors, BasicsAndAlignment) {
             "axis 2 is outside a tensor of 2 dimensions");
   EXPECT_EQ(message_of(ErrorKind::usage, [] { (void)Tensor::from<float>({2}, {1.0f}); }),
             "tensor of shape [2] takes 2 values, got 1");
-  EXPECT_TRUE(testing::contains(
+  EXPECT_TRUE(test::contains(
       message_of(ErrorKind::out_of_memory, [] { (void)Tensor::empty(DType::f64, {std::int64_t{1} << 47}); }),
       "1125899906842624 bytes"));
 }

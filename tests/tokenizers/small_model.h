@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace perfuse::testing {
+namespace perfuse::test {
 
 // Protobuf's wire form.
 inline std::string varint(std::uint64_t value) {
@@ -62,4 +62,4 @@ inline std::string small_model(const std::vector<SmallPiece>& pieces = small_pie
   return out + bytes_field(3, bytes_field(1, "small") + bytes_field(2, charsmap));
 }
 
-}  // namespace perfuse::testing
+}  // namespace perfuse::test

@@ -16,7 +16,7 @@ namespace perfuse {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace testing;
+using namespace test;
 using Ids = std::vector<std::int32_t>;
 
 class T5FolderTest : public ::testing::Test {

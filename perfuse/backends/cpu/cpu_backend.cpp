@@ -17,9 +17,13 @@ class CpuBackend : public runtime::Backend {
   [[nodiscard]] std::optional<std::string> refusal(const graph::Graph&, const graph::Node&) const override {
     return std::nullopt;
   }
-  [[nodiscard]] std::shared_ptr<const runtime::Executable> compile(const graph::Graph& program) override {
-    return std::make_shared<CpuExecutable>(program);
+  // Choosing kernels takes microseconds: there is nothing to cache.
+  [[nodiscard]] runtime::Compiled compile(const graph::Graph& program,
+                                          const runtime::CompileRequest&) override {
+    return {std::make_shared<CpuExecutable>(program), false, {}};
   }
+  [[nodiscard]] int compile_jobs() const override { return 1; }
+  [[nodiscard]] bool places_values() const override { return true; }
   [[nodiscard]] runtime::BufferPtr allocate(const graph::ValueType& type) override {
     return allocate_buffer(type);
   }

@@ -12,7 +12,7 @@ class CpuBuffer : public runtime::Buffer {
  public:
   // `owner` keeps `data` alive.
   CpuBuffer(graph::ValueType type, std::byte* data, std::shared_ptr<const void> owner)
-      : Buffer(std::move(type)), data_(data), owner_(std::move(owner)) {}
+      : Buffer(std::move(type), Device{}), data_(data), owner_(std::move(owner)) {}
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
 

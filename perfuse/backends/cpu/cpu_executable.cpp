@@ -6,6 +6,7 @@
 
 #include "perfuse/backends/cpu/cpu_buffer.h"
 #include "perfuse/core/error.h"
+#include "perfuse/core/threads.h"
 #include "perfuse/graph/memory_plan.h"
 
 namespace perfuse::cpu {
@@ -164,8 +165,9 @@ CpuExecutable::CpuExecutable(const graph::Graph& program) {
 }
 
 void CpuExecutable::run(std::span<const runtime::BufferPtr> parameters,
-                        std::span<const runtime::BufferPtr> inputs, std::span<runtime::BufferPtr> outputs,
+                        std::span<const runtime::InputValue> inputs, std::span<runtime::BufferPtr> outputs,
                         const runtime::BufferPtr& scratch) const {
+  apply_num_threads();  // oneDNN asks OpenMP, and this thread may be new
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i]) outputs[i] = allocate_buffer(output_types_[i]);
   std::byte* const area = scratch ? data_of(scratch) : nullptr;
@@ -175,7 +177,7 @@ void CpuExecutable::run(std::span<const runtime::BufferPtr> parameters,
   const auto locate = [&](Place place) -> std::byte* {
     switch (place.kind) {
       case Place::Kind::parameter: return data_of(parameters[place.index]);
-      case Place::Kind::input: return data_of(inputs[place.index]);
+      case Place::Kind::input: return data_of(inputs[place.index].buffer);
       case Place::Kind::output: return data_of(outputs[place.index]);
       case Place::Kind::scratch: break;
     }

@@ -17,7 +17,7 @@ class CpuExecutable : public runtime::Executable {
 
   [[nodiscard]] const std::vector<runtime::ParameterUse>& parameter_uses() const override { return uses_; }
   [[nodiscard]] std::size_t scratch_bytes() const override { return values_bytes_ + kernel_scratch_bytes_; }
-  void run(std::span<const runtime::BufferPtr> parameters, std::span<const runtime::BufferPtr> inputs,
+  void run(std::span<const runtime::BufferPtr> parameters, std::span<const runtime::InputValue> inputs,
            std::span<runtime::BufferPtr> outputs, const runtime::BufferPtr& scratch) const override;
   [[nodiscard]] std::vector<runtime::KernelChoice> explain() const override { return choices_; }
 

@@ -1,8 +1,7 @@
 // attention in blocks of queries and tiles of keys with a running softmax: the scores are never held whole.
 // Parallel over batch, heads and blocks of queries; the arithmetic is in attention_tile.h.
 //
-// A query whose keys are all at −∞ (masked by −inf, or by causality) gives 0, where torch's formula gives NaN; a
-// query whose keys are all at the same finite value (masked by −10000 or the least float) gives the mean, as there.
+// A query whose keys are all at the same finite value (masked by −10000 or the least float) gives their mean.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -6,21 +6,12 @@
 namespace perfuse::cpu {
 namespace {
 
-// Each step rounded to f32 in torch's order: logarithm times index, divided, exponential, times t. What libm
-// computes is computed in double and rounded, as an f32 exponential may be off by a unit in the last place, which
-// at t = 999 turns the sine by 6e-5.
 class TimestepEmbeddingKernel final : public Kernel {
  public:
   TimestepEmbeddingKernel(const graph::op::TimestepEmbedding& op, const NodeInfo& node)
-      : count_(node.operands[0].numel()), cosine_first_(op.flip_sin_to_cos) {
-    const auto half = op.dim / 2;
-    const auto logarithm = static_cast<float>(-std::log(op.max_period));
-    const auto divisor = static_cast<float>(static_cast<double>(half) - op.downscale_freq_shift);
-    for (std::int64_t i = 0; i < half; ++i) {
-      const float exponent = logarithm * static_cast<float>(i) / divisor;
-      frequencies_.push_back(static_cast<float>(std::exp(static_cast<double>(exponent))));
-    }
-  }
+      : count_(node.operands[0].numel()),
+        cosine_first_(op.flip_sin_to_cos),
+        frequencies_(graph::timestep_frequencies(op)) {}
 
   void run(const KernelArgs& args) const override {
     const auto* t = elements<float>(args.operands[0]);
