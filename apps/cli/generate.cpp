@@ -126,7 +126,7 @@ class Generator {
         progress_(options.quiet ? ProgressStyle::none : progress_style_for_standard_error()) {
     log::set_level(options.quiet     ? log::Level::error
                    : options.verbose ? log::Level::debug
-                                     : log::Level::warning);
+                                     : log::Level::info);
     log::set_sink([this](log::Level level, std::string_view message) {
       progress_.print_line(
           fmt::format("perfuse: {}{}", level == log::Level::warning ? "warning: " : "", message));

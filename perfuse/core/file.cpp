@@ -16,6 +16,7 @@
 
 #include "perfuse/core/error.h"
 #include "perfuse/core/file_descriptor.h"
+#include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
 
 namespace perfuse {
@@ -144,6 +145,20 @@ std::size_t page_size() {
   return size;
 }
 
+// Fills `bytes` from the beginning of the file.
+void read_exactly(const FileDescriptor& fd, std::span<std::byte> bytes, const fs::path& file) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t got =
+        ::pread(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_read(file, errno);
+    if (got == 0)
+      fail(ErrorKind::io, "{}: ends after {} of {} bytes: it shrank while it was read", display(file), done,
+           bytes.size());
+    done += static_cast<std::size_t>(got);
+  }
+}
+
 }  // namespace
 
 std::string display(const fs::path& path) {
@@ -151,26 +166,40 @@ std::string display(const fs::path& path) {
   return plain_or_quoted(path.string(), kMost);
 }
 
-MappedFile::MappedFile(fs::path path, const std::byte* data, std::size_t size)
-    : path_(std::move(path)), data_(data), size_(size) {}
+MappedFile::MappedFile(fs::path path, std::span<const std::byte> bytes, bool is_copy)
+    : path_(std::move(path)), data_(bytes.data()), size_(bytes.size()), is_copy_(is_copy) {}
 
 MappedFile::~MappedFile() {
   if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) {
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file) { return open(file, ::mmap); }
+
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& file, Map map) {
   struct stat status {};
   const FileDescriptor fd = open_regular(file, status);
   const auto size = static_cast<std::size_t>(status.st_size);
-  void* data = nullptr;
-  if (size > 0) {  // a map of no bytes is an error of mmap
-    data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
-    if (data == MAP_FAILED) fail_read(file, errno);
+  const auto make = [&](void* data, bool is_copy) {
+    const std::span bytes(static_cast<const std::byte*>(data), size);
+    return std::shared_ptr<const MappedFile>(new MappedFile(file, bytes, is_copy));
+  };
+  if (size == 0) return make(nullptr, false);  // a map of no bytes is an error of mmap
+  for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
+    void* const data = map(nullptr, size, PROT_READ, flags, fd.get(), 0);
+    if (data != MAP_FAILED) return make(data, false);
+    if (errno == ENOMEM || errno == EAGAIN) fail_read(file, errno);
   }
-  return std::shared_ptr<const MappedFile>(new MappedFile(file, static_cast<const std::byte*>(data), size));
+  void* const copy = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) fail_read(file, errno);
+  auto result = make(copy, true);
+  read_exactly(fd, {static_cast<std::byte*>(copy), size}, file);
+  log::info("{}: its file system can't map files, so all of it, {}, was read into memory", display(file),
+            format_bytes(size));
+  return result;
 }
 
 void MappedFile::dont_need(std::span<const std::byte> range) const {
+  if (is_copy_) return;
   const std::size_t page = page_size();
   const auto first = static_cast<std::size_t>(range.data() - data_);
   const std::size_t begin = (first + page - 1) / page * page;

@@ -1,6 +1,8 @@
 // Files that are read whole or mapped, and files that are written whole or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -14,12 +16,16 @@ namespace perfuse {
 [[nodiscard]] std::string display(const std::filesystem::path& path);
 
 // A read-only memory map of a regular file. Pages are shared with the page cache, so a mapped weight
-// costs memory only while it is in use.
+// costs memory only while it is in use. Some file systems (FUSE without caching, some network ones) can't be mapped as
+// shared: a private map does as well there. Where that fails too the file is read into memory, with a message.
 class MappedFile {
  public:
   // Error(io or model) naming the file: absent, a directory, a FIFO or device (opened without
   // blocking), a loop of symbolic links, no permission.
   [[nodiscard]] static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file);
+  // With another mmap(2), for tests of file systems that refuse.
+  using Map = void* (*)(void* address, std::size_t length, int protection, int flags, int fd, off_t offset);
+  [[nodiscard]] static std::shared_ptr<const MappedFile> open(const std::filesystem::path& file, Map map);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -31,10 +37,11 @@ class MappedFile {
   void dont_need(std::span<const std::byte> range) const;
 
  private:
-  MappedFile(std::filesystem::path path, const std::byte* data, std::size_t size);
+  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes, bool is_copy);
   std::filesystem::path path_;
   const std::byte* data_;
   std::size_t size_;
+  bool is_copy_;  // in memory of our own, which must not be given back while it is in use
 };
 
 // The whole of a regular file of at most `most_bytes`; the errors of MappedFile::open, and one that

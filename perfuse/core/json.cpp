@@ -278,6 +278,11 @@ const Json* ConfigReader::find(std::string_view key) const {
 
 bool ConfigReader::has(std::string_view key) const { return find(key) != nullptr; }
 
+bool ConfigReader::is_null(std::string_view key) const {
+  const auto found = json_.find(key);
+  return found != json_.end() && found->is_null();
+}
+
 void ConfigReader::fail_field(std::string_view key, std::string_view message) const {
   fail(ErrorKind::model, "{}: {}{}: {}", origin_, prefix_, plain_or_quoted(key), message);
 }
@@ -391,14 +396,24 @@ ConfigReader ConfigReader::object(std::string_view key) const {
   return inner;
 }
 
-void ConfigReader::warn_unread(std::initializer_list<std::string_view> without_effect) const {
-  std::string unread;
+void ConfigReader::refuse_unless(std::string_view key, std::initializer_list<Json> harmless,
+                                 std::string_view why) const {
+  const Json* value = find(key);
+  if (value == nullptr || std::find(harmless.begin(), harmless.end(), *value) != harmless.end()) return;
+  fail(ErrorKind::unsupported, "{}: {}{}: {}; {}", origin_, prefix_, plain_or_quoted(key), brief(*value),
+       why);
+}
+
+void ConfigReader::report_unread(std::initializer_list<std::string_view> without_effect) const {
+  std::string unknown, idle;
   for (const auto& [key, value] : json_.items()) {
     if (asked_.contains(key) || key.starts_with('_') || value.is_null()) continue;
-    if (std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end()) continue;
-    unread += fmt::format("{}{}", unread.empty() ? "" : ", ", plain_or_quoted(key));
+    const bool known = std::find(without_effect.begin(), without_effect.end(), key) != without_effect.end();
+    std::string& list = known ? idle : unknown;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", plain_or_quoted(key));
   }
-  if (!unread.empty()) log::warning("{}: not known here, without effect: {}", origin_, unread);
+  if (!unknown.empty()) log::warning("{}: not known here, without effect: {}", origin_, unknown);
+  if (!idle.empty()) log::debug("{}: without effect on pictures: {}", origin_, idle);
 }
 
 }  // namespace perfuse

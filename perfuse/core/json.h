@@ -37,6 +37,8 @@ class ConfigReader {
   [[nodiscard]] const Json& json() const { return json_; }
   // Present, and not null.
   [[nodiscard]] bool has(std::string_view key) const;
+  // Present, and null: what Python's None says where the default is something else.
+  [[nodiscard]] bool is_null(std::string_view key) const;
 
   // Without a fallback an absent (or null) field is an Error(model). Values outside least…most are too.
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most,
@@ -60,9 +62,13 @@ class ConfigReader {
   // A nested object; its messages name "key.inner".
   [[nodiscard]] ConfigReader object(std::string_view key) const;
 
+  // For what diffusers or transformers obey and perfuse doesn't have: Error(unsupported) with field and value, unless it is
+  // absent, null or one of `harmless`. `why` ends the message.
+  void refuse_unless(std::string_view key, std::initializer_list<Json> harmless, std::string_view why) const;
+
   // Warns of the fields that no call above has asked for, unless they are null, start with "_" or are among
-  // `without_effect`: whoever wrote them expects something of them.
-  void warn_unread(std::initializer_list<std::string_view> without_effect = {}) const;
+  // `without_effect`: whoever wrote them expects something of them. Those that are among them are named at level debug.
+  void report_unread(std::initializer_list<std::string_view> without_effect = {}) const;
 
   // Error(kind model) in this reader's form: "ORIGIN: KEY: MESSAGE".
   [[noreturn]] void fail_field(std::string_view key, std::string_view message) const;

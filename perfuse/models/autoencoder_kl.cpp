@@ -50,14 +50,15 @@ Value mid_attention(Builder& b, std::string_view name, Value x, std::int64_t gro
 
 Value mid_block(Builder& b, const AutoencoderKLConfig& c, Value x) {
   const auto scope = b.scope("mid_block");
-  const nn::ResnetOptions resnet{b.dim(x, -1), c.norm_num_groups, kEps};
+  const nn::ResnetOptions resnet{b.dim(x, -1), c.norm_num_groups, kEps, c.activation};
   x = nn::resnet_block_2d(b, "resnets.0", x, resnet);
   if (c.mid_block_add_attention) x = mid_attention(b, "attentions.0", x, c.norm_num_groups);
   return b.module_output(nn::resnet_block_2d(b, "resnets.1", x, resnet));
 }
 
 Value final_conv(Builder& b, const AutoencoderKLConfig& c, Value x, std::int64_t out_channels) {
-  x = b.unary(c.activation, nn::group_norm(b, "conv_norm_out", x, c.norm_num_groups, kEps));
+  // SiLU whatever act_fn is: that one is of the resnet blocks alone.
+  x = b.unary(graph::op::UnaryKind::silu, nn::group_norm(b, "conv_norm_out", x, c.norm_num_groups, kEps));
   return nn::conv2d(b, "conv_out", x, out_channels, 3, 1, 1);
 }
 
@@ -68,7 +69,7 @@ Value decoder(Builder& b, const AutoencoderKLConfig& c, Value x) {
   x = mid_block(b, c, x);
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto up = b.scope(fmt::format("up_blocks.{}", i));
-    const nn::ResnetOptions resnet{channels[channels.size() - 1 - i], c.norm_num_groups, kEps};
+    const nn::ResnetOptions resnet{channels[channels.size() - 1 - i], c.norm_num_groups, kEps, c.activation};
     for (std::int64_t layer = 0; layer <= c.layers_per_block; ++layer)
       x = nn::resnet_block_2d(b, fmt::format("resnets.{}", layer), x, resnet);
     if (i + 1 < channels.size()) x = nn::upsample_2d(b, "upsamplers.0", x);
@@ -83,7 +84,7 @@ Value encoder(Builder& b, const AutoencoderKLConfig& c, Value x) {
   x = nn::conv2d(b, "conv_in", x, channels.front(), 3, 1, 1);
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto down = b.scope(fmt::format("down_blocks.{}", i));
-    const nn::ResnetOptions resnet{channels[i], c.norm_num_groups, kEps};
+    const nn::ResnetOptions resnet{channels[i], c.norm_num_groups, kEps, c.activation};
     for (std::int64_t layer = 0; layer < c.layers_per_block; ++layer)
       x = nn::resnet_block_2d(b, fmt::format("resnets.{}", layer), x, resnet);
     if (i + 1 < channels.size()) x = nn::downsample_2d_asymmetric(b, "downsamplers.0", x);
@@ -102,7 +103,6 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   c.latent_channels = config.integer("latent_channels", 1, 1024, 4);
   c.layers_per_block = config.integer("layers_per_block", 1, 64, 1);
   c.norm_num_groups = config.integer("norm_num_groups", 1, 1024, 32);
-  c.sample_size = config.integer("sample_size", 1, 65536, 32);
   c.block_out_channels = config.integers("block_out_channels", 1, 65536, std::vector<std::int64_t>{64});
   if (c.block_out_channels.empty() || c.block_out_channels.size() > 8)
     config.fail_field("block_out_channels",
@@ -117,7 +117,8 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   c.scaling_factor = config.number("scaling_factor", 0.18215);
   if (c.scaling_factor == 0.0)
     config.fail_field("scaling_factor", "is 0, expected a number that latents can be divided by");
-  c.activation = nn::activation(config.string("act_fn", "silu"), config.origin() + ": act_fn");
+  c.activation = nn::activation(nn::ActivationNames::diffusers, config.string("act_fn", "silu"),
+                                config.origin() + ": act_fn");
 
   const auto check_types = [&](std::string_view key, std::string_view known) {
     const auto types =
@@ -132,7 +133,8 @@ AutoencoderKLConfig AutoencoderKLConfig::read(const ConfigReader& config) {
   };
   check_types("down_block_types", "DownEncoderBlock2D");
   check_types("up_block_types", "UpDecoderBlock2D");
-  config.warn_unread({"force_upcast"});  // of pipelines that run in f16
+  // Of pipelines that run in f16, of tiling, and of pipelines with other latents.
+  config.report_unread({"force_upcast", "latents_mean", "latents_std", "sample_size", "shift_factor"});
   return c;
 }
 

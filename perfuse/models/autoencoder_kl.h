@@ -6,11 +6,11 @@
 namespace perfuse {
 
 struct AutoencoderKLConfig {
-  std::int64_t in_channels, out_channels, latent_channels, layers_per_block, norm_num_groups, sample_size;
+  std::int64_t in_channels, out_channels, latent_channels, layers_per_block, norm_num_groups;
   std::vector<std::int64_t> block_out_channels;
   bool use_quant_conv, use_post_quant_conv, mid_block_add_attention;
   double scaling_factor;
-  graph::op::UnaryKind activation;
+  graph::op::UnaryKind activation;  // of the resnet blocks
 
   // How many pixels a latent spans in each direction.
   [[nodiscard]] std::int64_t scale() const { return std::int64_t{1} << (block_out_channels.size() - 1); }

@@ -45,7 +45,10 @@ void warn_unused_weights(const Model& model, const std::vector<graph::Graph>& gr
 ConfigReader read_model_config(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder))
     fail(ErrorKind::model, "{}: no such folder; model_index.json names it as a component", folder.string());
-  return ConfigReader(folder / "config.json");
+  ConfigReader config(folder / "config.json");
+  config.refuse_unless("quantization_config", {},
+                       "perfuse reads f32, bf16 and f16 weights; save the model without quantization");
+  return config;
 }
 
 }  // namespace perfuse

@@ -96,9 +96,14 @@ Config Config::read(const ConfigReader& config) {
   c.num_attention_heads = config.integer("num_attention_heads", 1, 4096, 16);
   c.attention_head_dim = config.integer("attention_head_dim", 1, 4096, 72);
   c.in_channels = config.integer("in_channels", 1, 1024, 4);
-  c.out_channels = config.integer("out_channels", 1, 2048, 8);
+  c.out_channels =
+      config.integer("out_channels", 1, 2048, config.is_null("out_channels") ? c.in_channels : 8);
   c.num_layers = config.integer("num_layers", 1, 1000, 28);
   c.cross_attention_dim = config.integer("cross_attention_dim", 1, 1 << 20, 1152);
+  if (!config.has("caption_channels"))
+    fail(ErrorKind::unsupported,
+         "{}: caption_channels: missing or null; perfuse has no PixArt without a caption_projection",
+         config.origin());
   c.caption_channels = config.integer("caption_channels", 1, 1 << 20);
   c.sample_size = config.integer("sample_size", 1, 65536, 128);
   c.patch_size = config.integer("patch_size", 1, 64, 2);
@@ -109,15 +114,26 @@ Config Config::read(const ConfigReader& config) {
                                         static_cast<double>(std::max<std::int64_t>(c.sample_size / 64, 1)));
   if (c.interpolation_scale <= 0.0) config.fail_field("interpolation_scale", "must be more than 0");
   c.activation =
-      nn::activation(config.string("activation_fn", "gelu-approximate"), config.origin() + ": activation_fn");
-  static_cast<void>(config.choice("norm_type", {"ada_norm_single"}, "ada_norm_single"));
-  static_cast<void>(config.choice("attention_type", {"default"}, "default"));
-  // Dropout is for training; group norms and embedded norms are other norm_types'; scores are f32 in any case.
-  config.warn_unread(
-      {"dropout", "norm_elementwise_affine", "norm_num_groups", "num_embeds_ada_norm", "upcast_attention"});
-  if (config.boolean("norm_elementwise_affine", false))
-    fail(ErrorKind::unsupported,
-         "{}: norm_elementwise_affine: true; PixArt's norms have no weights of their own", config.origin());
+      nn::activation(nn::ActivationNames::feed_forward, config.string("activation_fn", "gelu-approximate"),
+                     config.origin() + ": activation_fn");
+  // The first releases named the class Transformer2DModel, whose own norm_type is another.
+  const bool first_releases = config.string("_class_name", "") == "Transformer2DModel";
+  if (first_releases && !config.has("norm_type"))
+    fail(
+        ErrorKind::unsupported,
+        "{}: norm_type: missing, which makes a Transformer2DModel of layer_norm; PixArt's is ada_norm_single",
+        config.origin());
+  config.refuse_unless("norm_type", {"ada_norm_single"}, "PixArt's is \"ada_norm_single\"");
+  config.refuse_unless("attention_type", {"default"}, "perfuse has \"default\" alone");
+  config.refuse_unless("norm_elementwise_affine", {false}, "PixArt's norms have no weights of their own");
+  if (config.is_null("num_embeds_ada_norm"))
+    fail(ErrorKind::unsupported, "{}: num_embeds_ada_norm: null; diffusers refuses that for ada_norm_single",
+         config.origin());
+  // Dropout is for training; scores are f32 in any case; the others belong to other norm_types and to the class that
+  // the first releases named.
+  config.report_unread({"double_self_attention", "dropout", "norm_num_groups", "num_embeds_ada_norm",
+                        "num_vector_embeds", "only_cross_attention", "upcast_attention",
+                        "use_linear_projection"});
   if (c.inner_dim() % 4 != 0)
     config.fail_field(
         "attention_head_dim",

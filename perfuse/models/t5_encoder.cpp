@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/text.h"
 #include "perfuse/nn/attention.h"
 
 namespace perfuse {
@@ -61,13 +62,23 @@ Value feed_forward(Builder& b, const T5Config& config, Value hidden) {
 
 T5Config T5Config::read(const ConfigReader& config) {
   constexpr std::int64_t kMost = 1 << 20;
+  // A field under T5's name and under the one that all of transformers' configurations share.
+  const auto size = [&](std::string_view key, std::string_view shared, std::int64_t most,
+                        std::int64_t fallback) {
+    const auto value = config.integer(key, 1, most, fallback);
+    if (!config.has(shared)) return value;
+    const auto other = config.integer(shared, 1, most);
+    if (config.has(key) && other != value)
+      config.fail_field(shared, fmt::format("{}, but {} is {}; they mean the same", other, key, value));
+    return other;
+  };
   T5Config c{};
-  c.d_model = config.integer("d_model", 1, kMost);
-  c.d_kv = config.integer("d_kv", 1, kMost);
-  c.d_ff = config.integer("d_ff", 1, kMost);
-  c.num_layers = config.integer("num_layers", 1, 1000);
-  c.num_heads = config.integer("num_heads", 1, 4096);
-  c.vocab_size = config.integer("vocab_size", 1, 1 << 24);
+  c.d_model = size("d_model", "hidden_size", kMost, 512);
+  c.d_kv = size("d_kv", "head_dim", kMost, 64);
+  c.d_ff = config.integer("d_ff", 1, kMost, 2048);
+  c.num_layers = size("num_layers", "num_hidden_layers", 1000, 6);
+  c.num_heads = size("num_heads", "num_attention_heads", 4096, 8);
+  c.vocab_size = config.integer("vocab_size", 1, 1 << 24, 32128);
   c.relative_attention_num_buckets = config.integer("relative_attention_num_buckets", 4, 65536, 32);
   c.relative_attention_max_distance = config.integer("relative_attention_max_distance", 2, kMost, 128);
   if (c.relative_attention_max_distance <= c.relative_attention_num_buckets / 4)
@@ -75,41 +86,62 @@ T5Config T5Config::read(const ConfigReader& config) {
                       fmt::format("{} must be more than a quarter of relative_attention_num_buckets, {}",
                                   c.relative_attention_max_distance, c.relative_attention_num_buckets));
   c.layer_norm_epsilon = config.number("layer_norm_epsilon", 1e-6);
-  // "gated-gelu" means the tanh form behind a gate; else the name is the activation.
-  const std::string projection = config.string("feed_forward_proj", "relu");
-  c.gated = projection.starts_with("gated-");
-  const std::string name = projection == "gated-gelu" ? "gelu_new" : projection.substr(c.gated ? 6 : 0);
-  c.activation = nn::activation(name, config.origin() + ": feed_forward_proj");
-  // Of training, of the decoder, said by feed_forward_proj already, or what transformers writes for every model.
-  config.warn_unread({"architectures",
-                      "bos_token_id",
-                      "chunk_size_feed_forward",
-                      "classifier_dropout",
-                      "decoder_start_token_id",
-                      "dense_act_fn",
-                      "dropout_rate",
-                      "dtype",
-                      "eos_token_id",
-                      "gradient_checkpointing",
-                      "initializer_factor",
-                      "is_decoder",
-                      "is_encoder_decoder",
-                      "is_gated_act",
-                      "model_type",
-                      "n_positions",
-                      "num_decoder_layers",
-                      "output_attentions",
-                      "output_hidden_states",
-                      "output_past",
-                      "pad_token_id",
-                      "return_dict",
-                      "scale_decoder_outputs",
-                      "task_specific_params",
-                      "tie_word_embeddings",
-                      "torch_dtype",
-                      "transformers_version",
-                      "use_cache"});
+  c.read_feed_forward(config);
+  config.refuse_unless("pruned_heads", {Json::object()}, "perfuse has no pruned attention heads");
+  // Of training, of the decoder, or what transformers writes for every model.
+  config.report_unread({"architectures",
+                        "bos_token_id",
+                        "chunk_size_feed_forward",
+                        "classifier_dropout",
+                        "decoder_start_token_id",
+                        "dropout_rate",
+                        "dtype",
+                        "eos_token_id",
+                        "gradient_checkpointing",
+                        "id2label",
+                        "initializer_factor",
+                        "is_decoder",
+                        "is_encoder_decoder",
+                        "label2id",
+                        "model_type",
+                        "n_positions",
+                        "num_decoder_layers",
+                        "output_attentions",
+                        "output_hidden_states",
+                        "output_past",
+                        "pad_token_id",
+                        "problem_type",
+                        "return_dict",
+                        "scale_decoder_outputs",
+                        "task_specific_params",
+                        "tie_word_embeddings",
+                        "torch_dtype",
+                        "transformers_version",
+                        "use_bfloat16",
+                        "use_cache"});
   return c;
+}
+
+// feed_forward_proj is "ACT" or "gated-ACT", where "gated-gelu" means the form with tanh; dense_act_fn and is_gated_act,
+// which transformers derives from it, win where the file has them.
+void T5Config::read_feed_forward(const ConfigReader& config) {
+  const std::string projection = config.string("feed_forward_proj", "relu");
+  const auto dash = projection.find('-');
+  const bool well_formed = dash == std::string::npos || (projection.substr(0, dash) == "gated" &&
+                                                         projection.find('-', dash + 1) == std::string::npos);
+  if (!well_formed)
+    config.fail_field("feed_forward_proj",
+                      fmt::format("{}, expected ACTIVATION or gated-ACTIVATION", quote(projection)));
+  std::string name = dash == std::string::npos ? projection : projection.substr(dash + 1);
+  if (projection == "gated-gelu") name = "gelu_new";
+  std::string field = "feed_forward_proj";
+  if (config.has("dense_act_fn")) {
+    name = config.string("dense_act_fn");
+    field = "dense_act_fn";
+  }
+  gated = config.boolean("is_gated_act", dash != std::string::npos);
+  activation =
+      nn::activation(nn::ActivationNames::transformers, name, fmt::format("{}: {}", config.origin(), field));
 }
 
 T5EncoderModel::T5EncoderModel(const std::filesystem::path& folder, const ModelOptions& options)

@@ -13,6 +13,9 @@ struct T5Config {
   bool gated;  // wi_0 and wi_1 instead of wi
 
   [[nodiscard]] static T5Config read(const ConfigReader& config);
+
+ private:
+  void read_feed_forward(const ConfigReader& config);
 };
 
 class T5EncoderModel : public Model {

@@ -1,6 +1,8 @@
 #include "perfuse/nn/layers.h"
 
 #include <array>
+#include <cctype>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -46,21 +48,44 @@ Value rms_norm(Builder& b, std::string_view name, Value x, double eps) {
   return b.module_output(b.rms_norm(x, b.parameter("weight", {b.dim(x, -1)}), eps));
 }
 
-graph::op::UnaryKind activation(std::string_view name, std::string_view where) {
-  using enum graph::op::UnaryKind;
-  static constexpr std::array<std::pair<std::string_view, graph::op::UnaryKind>, 8> kNames{{
-      {"silu", silu},
-      {"swish", silu},
-      {"gelu", gelu},
-      {"gelu_new", gelu_tanh},
-      {"gelu_pytorch_tanh", gelu_tanh},
-      {"gelu-approximate", gelu_tanh},
-      {"relu", relu},
-      {"quick_gelu", quick_gelu},
-  }};
+namespace {
+
+using NamedActivation = std::pair<std::string_view, graph::op::UnaryKind>;
+using enum graph::op::UnaryKind;
+
+constexpr auto kTransformersActivations = std::to_array<NamedActivation>({{"gelu", gelu},
+                                                                          {"gelu_python", gelu},
+                                                                          {"gelu_new", gelu_tanh},
+                                                                          {"gelu_fast", gelu_tanh},
+                                                                          {"gelu_accurate", gelu_tanh},
+                                                                          {"gelu_pytorch_tanh", gelu_tanh},
+                                                                          {"quick_gelu", quick_gelu},
+                                                                          {"relu", relu},
+                                                                          {"silu", silu},
+                                                                          {"swish", silu}});
+constexpr auto kDiffusersActivations =
+    std::to_array<NamedActivation>({{"gelu", gelu}, {"relu", relu}, {"silu", silu}, {"swish", silu}});
+constexpr auto kFeedForwardActivations =
+    std::to_array<NamedActivation>({{"gelu", gelu}, {"gelu-approximate", gelu_tanh}, {"linear-silu", silu}});
+
+std::span<const NamedActivation> table_of(ActivationNames names) {
+  switch (names) {
+    case ActivationNames::transformers: return kTransformersActivations;
+    case ActivationNames::diffusers: return kDiffusersActivations;
+    case ActivationNames::feed_forward: return kFeedForwardActivations;
+  }
+  return {};
+}
+
+}  // namespace
+
+graph::op::UnaryKind activation(ActivationNames names, std::string_view name, std::string_view where) {
+  std::string wanted(name);
+  if (names == ActivationNames::diffusers)
+    for (char& c : wanted) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   std::vector<std::string> known;
-  for (const auto& [key, kind] : kNames) {
-    if (key == name) return kind;
+  for (const auto& [key, kind] : table_of(names)) {
+    if (key == wanted) return kind;
     known.emplace_back(key);
   }
   fail(ErrorKind::unsupported, "{}: {}", where, unknown_name("activation", name, known));

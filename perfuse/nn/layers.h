@@ -33,8 +33,13 @@ Value layer_norm_plain(Builder& b, std::string_view name, Value x, double eps);
 // T5LayerNorm and its kind: weight alone, no mean.
 Value rms_norm(Builder& b, std::string_view name, Value x, double eps);
 
-// diffusers' and transformers' names of activations: "silu", "swish", "gelu", "gelu_new",
-// "gelu_pytorch_tanh", "relu", "quick_gelu". Error(unsupported) for another, with `where` (file: field) in front.
-graph::op::UnaryKind activation(std::string_view name, std::string_view where);
+// An activation by its name in one of the tables that configurations refer to. Error(unsupported) for any other name, with
+// `where` (file: field) in front.
+enum class ActivationNames {
+  transformers,  // ACT2FN: "gelu" (exact), "gelu_new" (with tanh), "relu", "silu", …
+  diffusers,     // get_activation: "silu", "swish", "gelu", "relu", in any case
+  feed_forward,  // FeedForward's activation_fn: "gelu", "gelu-approximate", "linear-silu"
+};
+graph::op::UnaryKind activation(ActivationNames names, std::string_view name, std::string_view where);
 
 }  // namespace perfuse::nn

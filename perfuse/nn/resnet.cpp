@@ -4,10 +4,9 @@ namespace perfuse::nn {
 
 Value resnet_block_2d(Builder& b, std::string_view name, Value x, const ResnetOptions& options) {
   const auto scope = b.block(name);
-  const auto silu = graph::op::UnaryKind::silu;
-  Value hidden = b.unary(silu, group_norm(b, "norm1", x, options.groups, options.eps));
+  Value hidden = b.unary(options.activation, group_norm(b, "norm1", x, options.groups, options.eps));
   hidden = conv2d(b, "conv1", hidden, options.out_channels, 3, 1, 1);
-  hidden = b.unary(silu, group_norm(b, "norm2", hidden, options.groups, options.eps));
+  hidden = b.unary(options.activation, group_norm(b, "norm2", hidden, options.groups, options.eps));
   hidden = conv2d(b, "conv2", hidden, options.out_channels, 3, 1, 1);
   const Value shortcut =
       b.dim(x, -1) == options.out_channels ? x : conv2d(b, "conv_shortcut", x, options.out_channels, 1);

@@ -11,9 +11,10 @@ struct ResnetOptions {
   std::int64_t out_channels = 0;
   std::int64_t groups = 32;
   double eps = 1e-6;
+  graph::op::UnaryKind activation = graph::op::UnaryKind::silu;
 };
 
-// ResnetBlock2D: norm1, SiLU, conv1, norm2, SiLU, conv2, plus the input (through conv_shortcut where the channels
+// ResnetBlock2D: norm1, activation, conv1, norm2, activation, conv2, plus the input (through conv_shortcut where the channels
 // differ). A block of its own in block granularity.
 Value resnet_block_2d(Builder& b, std::string_view name, Value x, const ResnetOptions& options);
 

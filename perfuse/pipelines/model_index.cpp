@@ -6,6 +6,7 @@
 
 #include "perfuse/core/error.h"
 #include "perfuse/core/json.h"
+#include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
 
 namespace perfuse {
@@ -32,8 +33,9 @@ ModelIndex ModelIndex::read(const fs::path& folder) {
   index.folder = folder;
   index.class_name = config.string("_class_name");
   for (const auto& [key, value] : config.json().items()) {
-    if (key.starts_with("_") || !value.is_array()) continue;  // plain values are settings of the pipeline
-    const bool null = value.size() == 2 && value[0].is_null() && value[1].is_null();
+    if (key.starts_with("_")) continue;
+    const bool null = value.is_null() || value == Json::array({nullptr, nullptr});
+    if (!null && !value.is_array()) continue;  // a setting of the pipeline
     if (!null && (value.size() != 2 || !value[0].is_string() || !value[1].is_string()))
       config.fail_field(key, fmt::format("expected [\"library\", \"class\"], found {}", brief(value)));
     index.entries.push_back({key, null ? "" : value[1].get<std::string>()});
@@ -41,17 +43,36 @@ ModelIndex ModelIndex::read(const fs::path& folder) {
   return index;
 }
 
-fs::path ModelIndex::component(const std::string& name, const std::vector<std::string>& classes) const {
-  const auto file = (folder / "model_index.json").string();
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+std::string ModelIndex::file() const { return (folder / "model_index.json").string(); }
+
+bool ModelIndex::has(const std::string& name) const {
+  return std::ranges::any_of(
+      entries, [&](const Entry& entry) { return entry.name == name && !entry.class_name.empty(); });
+}
+
+const std::string& ModelIndex::component_class(const std::string& name) const {
+  const auto entry = std::ranges::find(entries, name, &Entry::name);
   if (entry == entries.end() || entry->class_name.empty())
-    fail(ErrorKind::model, "{}: component {} is {}, {} needs one ({})", file, name,
-         entry == entries.end() ? "missing" : "null", class_name, fmt::join(classes, " or "));
-  if (std::find(classes.begin(), classes.end(), entry->class_name) == classes.end())
-    fail(ErrorKind::unsupported, "{}: component {}: class {}; perfuse knows {}", file, name,
-         quote(entry->class_name), fmt::join(classes, ", "));
+    fail(ErrorKind::model, "{}: component {} is {}, {} needs one", file(), name,
+         entry == entries.end() ? "missing" : "null", class_name);
+  return entry->class_name;
+}
+
+fs::path ModelIndex::component(const std::string& name, const std::vector<std::string>& classes) const {
+  const auto& own = component_class(name);
+  if (std::ranges::find(classes, own) == classes.end())
+    fail(ErrorKind::unsupported, "{}: component {}: class {}; perfuse knows {}", file(), name, quote(own),
+         fmt::join(classes, ", "));
   return folder / name;
+}
+
+void ModelIndex::report_unused(const std::vector<std::string>& used) const {
+  std::vector<std::string> unused;
+  for (const auto& entry : entries)
+    if (!entry.class_name.empty() && std::ranges::find(used, entry.name) == used.end())
+      unused.push_back(fmt::format("{} ({})", entry.name, entry.class_name));
+  if (!unused.empty())
+    log::warning("{}: {} does without these components: {}", file(), class_name, fmt::join(unused, ", "));
 }
 
 }  // namespace perfuse

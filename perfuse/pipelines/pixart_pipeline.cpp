@@ -1,6 +1,7 @@
 #include "perfuse/pipelines/pixart_pipeline.h"
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/log.h"
 #include "perfuse/image/postprocess.h"
 #include "perfuse/pipelines/check_inputs.h"
 #include "perfuse/pipelines/pixart_plan.h"
@@ -10,12 +11,11 @@ namespace perfuse {
 using runtime::BufferPtr;
 
 PixArtPipeline::PixArtPipeline(ModelIndex index, const LoadOptions& options, const PixArtTraits& traits)
-    : PipelineImplementation(std::move(index), options),
-      traits_(traits),
-      tokenizer_(T5Tokenizer::from_pretrained(
-          this->index().component("tokenizer", {"T5Tokenizer", "T5TokenizerFast"}))) {
-  scheduler_file_ = this->index().component("scheduler", scheduler_names()) / "scheduler_config.json";
-  static_cast<void>(make_scheduler(ConfigReader(scheduler_file_)));  // says now what is wrong with it
+    : PipelineImplementation(std::move(index), options), traits_(traits), scheduler_(this->index()) {
+  this->index().report_unused({"scheduler", "text_encoder", "tokenizer", "transformer", "vae"});
+  if (this->index().has("tokenizer"))
+    tokenizer_ = T5Tokenizer::from_pretrained(
+        this->index().component("tokenizer", {"T5Tokenizer", "T5TokenizerFast"}));
   static_cast<void>(loaded());
 }
 
@@ -27,40 +27,48 @@ std::shared_ptr<LoadedModels> PixArtPipeline::load(std::shared_ptr<runtime::Devi
   result->context = context;
   result->dtype = *options.dtype;
   result->programs = std::make_unique<LatentPrograms>(context, *options.dtype);
-  result->text_encoder =
-      std::make_unique<T5EncoderModel>(index().component("text_encoder", {"T5EncoderModel"}), model_options);
+  if (index().has("text_encoder"))
+    result->text_encoder = std::make_unique<T5EncoderModel>(
+        index().component("text_encoder", {"T5EncoderModel"}), model_options);
   result->transformer = std::make_unique<PixArtTransformer2DModel>(
-      index().component("transformer", {"PixArtTransformer2DModel"}), model_options);
+      index().component("transformer", {"PixArtTransformer2DModel", "Transformer2DModel"}), model_options);
   result->vae = std::make_unique<AutoencoderKL>(index().component("vae", {"AutoencoderKL"}), model_options);
-  result->models = {result->text_encoder.get(), result->transformer.get(), result->vae.get()};
+  if (result->text_encoder) result->models.push_back(result->text_encoder.get());
+  result->models.insert(result->models.end(), {result->transformer.get(), result->vae.get()});
+  check(*result);
+  return result;
+}
 
-  const auto& t = result->transformer->config();
-  const auto& text_width = result->text_encoder->config().d_model;
-  if (t.caption_channels != text_width)
-    fail(ErrorKind::model, "{}: the transformer takes caption_channels {}, the text encoder gives d_model {}",
-         index().folder.string(), t.caption_channels, text_width);
-  const auto latent_channels = result->vae->config().latent_channels;
-  if (t.in_channels != latent_channels)
+// That the components belong together, and each weight, by building each graph once: before anything is read or run.
+void PixArtPipeline::check(const Models& models) const {
+  const auto folder = index().folder.string();
+
+  const auto& t = models.transformer->config();
+  const auto& vae = models.vae->config();
+  if (t.in_channels != vae.latent_channels)
     fail(ErrorKind::model, "{}: the transformer's in_channels is {}, the autoencoder's latent_channels {}",
-         index().folder.string(), t.in_channels, latent_channels);
+         folder, t.in_channels, vae.latent_channels);
   if (t.out_channels != t.in_channels && t.out_channels / 2 != t.in_channels)
     fail(ErrorKind::model,
-         "{}: the transformer's out_channels is {}, expected in_channels, {}, or twice as many",
-         index().folder.string(), t.out_channels, t.in_channels);
-  if (result->vae->config().out_channels != 3)
-    fail(ErrorKind::model, "{}: the autoencoder's out_channels is {}, expected 3", index().folder.string(),
-         result->vae->config().out_channels);
-  if (tokenizer_.vocabulary_size() > result->text_encoder->config().vocab_size)
-    fail(ErrorKind::model, "{}: the tokenizer has {} tokens, the text encoder vocab_size {}",
-         index().folder.string(), tokenizer_.vocabulary_size(), result->text_encoder->config().vocab_size);
-
-  // Building each graph once finds every missing or misshapen weight, before anything is read or run.
-  const auto patch = t.patch_size, side = result->vae->config().scale();
-  warn_unused_weights(*result->text_encoder, {result->text_encoder->graph(1, 2)});
-  warn_unused_weights(*result->transformer, {result->transformer->graph({1, patch, patch, 2})});
-  warn_unused_weights(*result->vae,
-                      {result->vae->decoder_graph(1, 8, 8), result->vae->encoder_graph(1, side, side)});
-  return result;
+         "{}: the transformer's out_channels is {}, expected in_channels, {}, or twice as many", folder,
+         t.out_channels, t.in_channels);
+  if (vae.out_channels != 3)
+    fail(ErrorKind::model, "{}: the autoencoder's out_channels is {}, expected 3", folder, vae.out_channels);
+  if (models.text_encoder) {
+    const auto& text = models.text_encoder->config();
+    if (t.caption_channels != text.d_model)
+      fail(ErrorKind::model,
+           "{}: the transformer takes caption_channels {}, the text encoder gives d_model {}", folder,
+           t.caption_channels, text.d_model);
+    if (tokenizer_ && tokenizer_->vocabulary_size() > text.vocab_size)
+      fail(ErrorKind::model, "{}: the tokenizer has {} tokens, the text encoder vocab_size {}", folder,
+           tokenizer_->vocabulary_size(), text.vocab_size);
+    warn_unused_weights(*models.text_encoder, {models.text_encoder->graph(1, 2)});
+  }
+  warn_unused_weights(*models.transformer, {models.transformer->graph({1, t.patch_size, t.patch_size, 2})});
+  const auto side = vae.scale();
+  warn_unused_weights(*models.vae,
+                      {models.vae->decoder_graph(1, 8, 8), models.vae->encoder_graph(1, side, side)});
 }
 
 PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Models& models) const {
@@ -100,15 +108,40 @@ PixArtPipeline::Plan PixArtPipeline::resolve(const CallArguments& a, const Model
   plan.batched = a.cfg == CfgMode::batched ||
                  (a.cfg == CfgMode::automatic && models.context->device().kind() == DeviceKind::cpu);
 
-  const ConfigReader config(scheduler_file_);
-  plan.scheduler = a.scheduler ? make_scheduler(config, a.scheduler->class_name, a.scheduler->config)
-                               : make_scheduler(config);
+  plan.generators = make_generators(a, plan.images, plan.seeds);
+  return plan;
+}
+
+void PixArtPipeline::Plan::tell_binning() const {
+  if (!binned || drawn == wanted) return;
+  const auto pixels = [](const PixelSize& size) { return static_cast<double>(size.height * size.width); };
+  log::info(
+      "{}×{} is drawn at {}×{}, the nearest training size, and resized, as in diffusers ({:.2g} times the "
+      "pixels); --no-resolution-binning (use_resolution_binning = false) draws {}×{} itself",
+      wanted.width, wanted.height, drawn.width, drawn.height, pixels(drawn) / pixels(wanted), wanted.width,
+      wanted.height);
+}
+
+// A folder may lack tokenizer and text encoder: then the embeddings of both prompts must be given.
+void PixArtPipeline::check_encoders(const CallArguments& a, const Plan& plan, const Models& models) const {
+  const bool given = a.prompt_embeds.numel() > 0 && (!plan.guided || a.negative_prompt_embeds.numel() > 0);
+  if (given || (tokenizer_ && models.text_encoder)) return;
+  const auto* const lacking = tokenizer_            ? "no text_encoder"
+                              : models.text_encoder ? "no tokenizer"
+                                                    : "no tokenizer and no text_encoder";
+  fail(ErrorKind::usage, "{}: {}: the model has {} ({}); give {}",
+       a.prompt_embeds.numel() > 0 ? "negative_prompt" : "prompt", index().folder.string(), lacking,
+       index().file(),
+       a.prompt_embeds.numel() > 0 ? "negative_prompt_embeds, or guidance_scale 1"
+                                   : "prompt_embeds, and negative_prompt_embeds for guidance");
+}
+
+void PixArtPipeline::schedule(const CallArguments& a, Plan& plan) const {
+  plan.scheduler = scheduler_.make(a.scheduler);
   TimestepRequest request{std::nullopt, a.timesteps, a.sigmas, std::nullopt};
   if (a.timesteps.empty() && a.sigmas.empty())
     request.num_inference_steps = a.num_inference_steps.value_or(20);
   plan.scheduler->set_timesteps(request);
-  plan.generators = make_generators(a, plan.images, plan.seeds);
-  return plan;
 }
 
 Tensor PixArtPipeline::initial_latents(const CallArguments& a, Plan& plan, const Models& models) const {
@@ -204,14 +237,17 @@ PipelineOutput PixArtPipeline::run(const CallArguments& a) {
   const Models& models = *held;
   RunLog log(a, *models.context);
   Plan plan = resolve(a, models);
+  check_encoders(a, plan, models);
+  schedule(a, plan);
   if (!a.taps.empty()) check_taps(a, graphs(a, plan, models));
   for (const auto& line : arguments_without_effect(a, plan.guided)) log.warn(line);
+  plan.tell_binning();
 
   log.stage("text_encoder");
   const Text text = a.prompt_embeds.numel() > 0 ? given_embeddings(a, plan, models, log)
                                                 : encode_prompt(a, plan, models, log);
   text.dump(log, models, plan);
-  models.leave(*models.text_encoder);
+  if (models.text_encoder) models.leave(*models.text_encoder);
 
   if (log.wants_tensors()) {
     const auto& timesteps = plan.scheduler->timesteps();
@@ -243,7 +279,7 @@ std::vector<graph::Graph> PixArtPipeline::graphs(const CallArguments& a, const P
   std::vector<graph::Graph> result;
   const bool encodes_positive = a.prompt_embeds.numel() == 0;
   const bool encodes_negative = plan.guided && a.negative_prompt_embeds.numel() == 0;
-  if (encodes_positive || encodes_negative)
+  if (models.text_encoder && (encodes_positive || encodes_negative))
     result.push_back(
         models.text_encoder->graph(plan.prompts * (encodes_positive ? plan.copies() : 1), plan.text_length));
   result.push_back(models.transformer->graph(plan.transformer_sizes()));

@@ -5,6 +5,7 @@
 #include "perfuse/models/pixart_transformer_2d.h"
 #include "perfuse/models/t5_encoder.h"
 #include "perfuse/pipelines/denoising_loop.h"
+#include "perfuse/pipelines/model_scheduler.h"
 #include "perfuse/pipelines/pipeline_implementation.h"
 #include "perfuse/pipelines/resolution_binning.h"
 #include "perfuse/tokenizers/t5.h"
@@ -32,7 +33,11 @@ class PixArtPipeline : public PipelineImplementation {
   [[nodiscard]] std::shared_ptr<LoadedModels> load(std::shared_ptr<runtime::DeviceContext> context,
                                                    const LoadOptions& options) override;
 
+  void check(const Models& models) const;
+  // All but the scheduler, which inspecting a model does without.
   [[nodiscard]] Plan resolve(const CallArguments& arguments, const Models& models) const;
+  void check_encoders(const CallArguments& arguments, const Plan& plan, const Models& models) const;
+  void schedule(const CallArguments& arguments, Plan& plan) const;
   // Of the models that a run with these arguments runs, in order.
   [[nodiscard]] std::vector<graph::Graph> graphs(const CallArguments& arguments, const Plan& plan,
                                                  const Models& models) const;
@@ -52,8 +57,8 @@ class PixArtPipeline : public PipelineImplementation {
   [[nodiscard]] Json settings(const CallArguments& arguments, const Plan& plan, const Models& models) const;
 
   PixArtTraits traits_;
-  T5Tokenizer tokenizer_;
-  std::filesystem::path scheduler_file_;
+  std::optional<T5Tokenizer> tokenizer_;  // a folder without one takes embeddings
+  ModelScheduler scheduler_;
 };
 
 }  // namespace perfuse

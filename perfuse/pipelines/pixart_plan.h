@@ -11,7 +11,7 @@
 namespace perfuse {
 
 struct PixArtPipeline::Models : LoadedModels {
-  std::unique_ptr<T5EncoderModel> text_encoder;
+  std::unique_ptr<T5EncoderModel> text_encoder;  // null where the folder has none
   std::unique_ptr<PixArtTransformer2DModel> transformer;
   std::unique_ptr<AutoencoderKL> vae;
 };
@@ -29,6 +29,8 @@ struct PixArtPipeline::Plan {
   std::vector<std::uint64_t> seeds;
   std::vector<Generator> generators;
 
+  // Says that another size is drawn than was asked for, and what that costs.
+  void tell_binning() const;
   // Of the sample in one run of the transformer.
   [[nodiscard]] int copies() const { return guided && batched ? 2 : 1; }
   [[nodiscard]] PixArtTransformer2DModel::Sizes transformer_sizes() const {

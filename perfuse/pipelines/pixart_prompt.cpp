@@ -24,8 +24,8 @@ PixArtPipeline::Text PixArtPipeline::encode_prompt(const CallArguments& a, const
   std::vector<std::string> positive, negative;
   for (const auto& prompt : a.prompt.values()) positive.push_back(prepare_text(a, prompt));
   for (const auto& prompt : plan.negative) negative.push_back(prepare_text(a, prompt));
-  const TokenBatch tokens = tokenizer_.encode_batch(positive, plan.text_length);
-  const TokenBatch negative_tokens = tokenizer_.encode_batch(negative, plan.text_length);
+  const TokenBatch tokens = tokenizer_->encode_batch(positive, plan.text_length);
+  const TokenBatch negative_tokens = tokenizer_->encode_batch(negative, plan.text_length);
   for (std::size_t i = 0; i < tokens.truncated.size(); ++i)
     if (!tokens.truncated[i].empty())
       log.warn(fmt::format("prompt {}: longer than {} tokens; left out: {}", i + 1, plan.text_length,
@@ -84,7 +84,7 @@ PixArtPipeline::Text PixArtPipeline::given_embeddings(const CallArguments& a, co
   } else {  // as in diffusers: the negative prompt's own encoding, at the length of the embeddings given
     std::vector<std::string> texts;
     for (const auto& prompt : plan.negative) texts.push_back(prepare_text(a, prompt));
-    const TokenBatch tokens = tokenizer_.encode_batch(texts, plan.text_length);
+    const TokenBatch tokens = tokenizer_->encode_batch(texts, plan.text_length);
     const Shape shape{plan.prompts, plan.text_length};
     const Tensor mask = Tensor::from(shape, tokens.mask);
     const auto options = log.options_for("text_encoder");

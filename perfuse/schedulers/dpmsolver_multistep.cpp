@@ -122,6 +122,7 @@ DPMSolverMultistepScheduler::DPMSolverMultistepScheduler(const ConfigReader& giv
                       fmt::format("\"zero\" does not work with algorithm_type {}: use sigma_min", algorithm));
 
   spacing_ = read_sigma_spacing(config, true);
+  sigma_range_ = read_sigma_range(config);
   round_timesteps_ = config.string("beta_schedule") != "squaredcos_cap_v2";
   flow_shift_ = config.number("flow_shift");
   if (!(flow_shift_ > 0))
@@ -164,8 +165,8 @@ void DPMSolverMultistepScheduler::set_timesteps(const TimestepRequest& request) 
                           .takes_mu = dynamic_shifting_});
   const int steps = request.num_inference_steps.value_or(0);
   const double shift = request.mu ? std::exp(*request.mu) : flow_shift_;
-  const auto sigma_min = static_cast<double>(table_.front());
-  const auto sigma_max = static_cast<double>(table_.back());
+  const double sigma_min = sigma_range_.least.value_or(static_cast<double>(table_.front()));
+  const double sigma_max = sigma_range_.most.value_or(static_cast<double>(table_.back()));
 
   std::vector<double> timesteps;
   std::vector<double> sigmas;
@@ -196,8 +197,7 @@ void DPMSolverMultistepScheduler::set_timesteps(const TimestepRequest& request) 
     if (!(levels[i] < levels[i - 1]))  // a step of length 0 makes the second order divide by it
       fail(ErrorKind::usage,
            "num_inference_steps: {} are too many for {} with timestep_spacing {} over {} timesteps: two "
-           "would be the "
-           "same; use fewer",
+           "would be the same; use fewer",
            steps, kClassName, to_string(timestep_spacing_), last_timestep_);
   }
   levels.push_back(final_sigma_zero_ ? 0.0F : table_.front());

@@ -45,6 +45,7 @@ class DPMSolverMultistepScheduler final : public Scheduler {
   int last_timestep_;  // one past the largest timestep with lambda over lambda_min_clipped
   Prediction prediction_;
   SigmaSpacing spacing_;
+  SigmaRange sigma_range_;
   TimestepSpacing timestep_spacing_;
   bool predicts_x0_;  // the "++" algorithms integrate x0, the others the noise
   bool stochastic_;   // the "sde-" algorithms

@@ -22,13 +22,6 @@ constexpr Slot kDerivative{Slot::Kind::history, 1};
 // combination.
 constexpr double kLongStep = 64;
 
-std::optional<double> positive_number(const ConfigReader& config, std::string_view key) {
-  if (!config.has(key)) return std::nullopt;
-  const double value = config.number(key);
-  if (!(value > 0)) config.fail_field(key, fmt::format("expected a positive number, found {}", value));
-  return value;
-}
-
 }  // namespace
 
 Json EulerDiscreteScheduler::defaults() {
@@ -48,10 +41,7 @@ EulerDiscreteScheduler::EulerDiscreteScheduler(const ConfigReader& config) : con
   prediction_ = read_prediction_type(config, {"epsilon", "sample", "v_prediction", "original_sample"});
   spacing_ = read_sigma_spacing(config, false);
   log_linear_ = config.choice("interpolation_type", {"linear", "log_linear"}) == "log_linear";
-  sigma_min_ = positive_number(config, "sigma_min");
-  sigma_max_ = positive_number(config, "sigma_max");
-  if (sigma_min_ && sigma_max_ && !(*sigma_min_ < *sigma_max_))
-    config.fail_field("sigma_min", fmt::format("{} is not below sigma_max {}", *sigma_min_, *sigma_max_));
+  sigma_range_ = read_sigma_range(config);
   timestep_spacing_ = read_timestep_spacing(config);
   continuous_ = config.choice("timestep_type", {"discrete", "continuous"}) == "continuous" &&
                 prediction_ == Prediction::v_prediction;
@@ -110,8 +100,8 @@ void EulerDiscreteScheduler::schedule_from_timesteps(std::vector<double> timeste
     for (const double timestep : timesteps) sigmas.push_back(numerics::interp(timestep, table_));
   }
   if (spacing_ != SigmaSpacing::timesteps) {
-    const double least = sigma_min_.value_or(sigmas.back());
-    const double most = sigma_max_.value_or(sigmas.front());
+    const double least = sigma_range_.least.value_or(sigmas.back());
+    const double most = sigma_range_.most.value_or(sigmas.front());
     switch (spacing_) {
       case SigmaSpacing::exponential: sigmas = exponential_sigmas(least, most, steps); break;
       case SigmaSpacing::beta: sigmas = beta_sigmas(least, most, steps); break;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <limits>
-#include <optional>
 
 #include "perfuse/schedulers/noise_schedule.h"
 #include "perfuse/schedulers/scheduler.h"
@@ -52,7 +51,7 @@ class EulerDiscreteScheduler final : public Scheduler {
   bool log_linear_;
   bool continuous_;  // the model takes log σ / 4 for a timestep
   bool final_sigma_zero_;
-  std::optional<double> sigma_min_, sigma_max_;
+  SigmaRange sigma_range_;
   std::vector<float> table_;      // sigmas of the training timesteps
   std::vector<float> log_table_;  // their logarithms
   Churn churn_;

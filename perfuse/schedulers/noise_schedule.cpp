@@ -207,6 +207,19 @@ SigmaSpacing read_sigma_spacing(const ConfigReader& config, bool has_lu_and_flow
   return chosen;
 }
 
+SigmaRange read_sigma_range(const ConfigReader& config) {
+  const auto positive = [&](std::string_view key) -> std::optional<double> {
+    if (!config.has(key)) return std::nullopt;
+    const double value = config.number(key);
+    if (!(value > 0)) config.fail_field(key, fmt::format("expected a positive number, found {}", value));
+    return value;
+  };
+  const SigmaRange range{positive("sigma_min"), positive("sigma_max")};
+  if (range.least && range.most && !(*range.least < *range.most))
+    config.fail_field("sigma_min", fmt::format("{} is not below sigma_max {}", *range.least, *range.most));
+  return range;
+}
+
 std::vector<double> karras_sigmas(double sigma_min, double sigma_max, int steps) {
   constexpr double kRho = 7;
   const double low = std::pow(sigma_min, 1 / kRho);

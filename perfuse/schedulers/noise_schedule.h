@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,13 @@ enum class SigmaSpacing { timesteps, karras, exponential, beta, lu, flow };
 [[nodiscard]] SigmaSpacing read_sigma_spacing(const ConfigReader& config, bool has_lu_and_flow);
 // "use_karras_sigmas", …; nothing for `timesteps`.
 [[nodiscard]] std::string_view field_of(SigmaSpacing spacing);
+
+// sigma_min and sigma_max, the ends of the spacings below where they are set, else nothing. Not every class has the fields
+// as its own, but each obeys what another class left in the file. Error(model) unless positive and in order.
+struct SigmaRange {
+  std::optional<double> least, most;
+};
+[[nodiscard]] SigmaRange read_sigma_range(const ConfigReader& config);
 
 // `steps` sigmas from the largest down. rho = 7.
 [[nodiscard]] std::vector<double> karras_sigmas(double sigma_min, double sigma_max, int steps);

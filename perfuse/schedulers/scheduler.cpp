@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "perfuse/core/error.h"
 #include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
 #include "perfuse/schedulers/dpmsolver_multistep.h"
 #include "perfuse/schedulers/euler_discrete.h"
+#include "perfuse/schedulers/scheduler_names.h"
 
 namespace perfuse {
 namespace {
@@ -45,29 +45,42 @@ constexpr auto kForeignFields = std::to_array<std::string_view>({
     "solver_p", "stage_range", "stages", "stochastic_sampling", "tau_func", "timestep_scaling"});
 // clang-format on
 
-// "EulerDiscreteScheduler", "EulerDiscrete" and "euler_discrete" are one name.
-std::string normalized(std::string_view name) {
-  std::string result;
-  for (const char c : name)
-    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (result.ends_with("scheduler")) result.resize(result.size() - std::string_view("scheduler").size());
-  return result;
-}
-
-const SchedulerClass* find_class(std::string_view name) {
-  const auto* found = std::ranges::find(kClasses, normalized(name),
-                                        [](const SchedulerClass& entry) { return normalized(entry.name); });
+const SchedulerClass* find_class(std::string_view class_name) {
+  const auto* found = std::ranges::find(kClasses, class_name, &SchedulerClass::name);
   return found == kClasses.end() ? nullptr : &*found;
 }
 
-const SchedulerClass& class_for(const ConfigReader& config, const std::string& class_name) {
-  const std::string name = class_name.empty() ? config.string("_class_name") : class_name;
-  if (const SchedulerClass* found = find_class(name)) return *found;
-  const std::string known = fmt::format("{}", fmt::join(scheduler_names(), ", "));
-  if (class_name.empty())
-    fail(ErrorKind::unsupported, "{}: _class_name: perfuse has no scheduler \"{}\"; choose another: {}",
-         config.origin(), quote(name), known);
-  fail(ErrorKind::usage, "unknown scheduler \"{}\"; known: {}", quote(name), known);
+// What --scheduler may be told, for a message: the classes, each with its short names.
+std::string known_schedulers() {
+  std::vector<std::string> texts;
+  for (const auto& [class_name, names] : short_scheduler_names(scheduler_names()))
+    texts.push_back(names.empty() ? class_name : fmt::format("{} ({})", class_name, fmt::join(names, ", ")));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+struct Choice {
+  const SchedulerClass& entry;
+  Json config;  // that the name implies
+};
+
+Choice choose(const ConfigReader& config, const std::string& name) {
+  if (name.empty()) {
+    const std::string own = config.string("_class_name");
+    if (const SchedulerClass* found = find_class(own)) return {*found, Json::object()};
+    fail(ErrorKind::unsupported, "{}: _class_name: perfuse has no scheduler {}; choose another: {}",
+         config.origin(), quote(own), known_schedulers());
+  }
+  if (const SchedulerClass* found = find_class(name)) return {*found, Json::object()};
+  if (const auto named = scheduler_by_name(name)) {
+    if (const SchedulerClass* found = find_class(named->class_name)) return {*found, named->config};
+    fail(ErrorKind::usage, "scheduler: perfuse has no {} yet; known: {}",
+         named->class_name == name ? name : fmt::format("{} ({})", named->class_name, name),
+         known_schedulers());
+  }
+  std::vector<std::string> names = scheduler_names();
+  for (const auto& [class_name, short_names] : short_scheduler_names(scheduler_names()))
+    names.insert(names.end(), short_names.begin(), short_names.end());
+  fail(ErrorKind::usage, "{}", unknown_name("scheduler", name, names));
 }
 
 std::vector<std::string> keys_of(const Json& object) {
@@ -131,21 +144,28 @@ std::vector<std::string> scheduler_names() {
   return names;
 }
 
-std::unique_ptr<Scheduler> make_scheduler(const ConfigReader& config, const std::string& class_name,
+bool has_scheduler(std::string_view class_name) { return find_class(class_name) != nullptr; }
+
+std::unique_ptr<Scheduler> make_scheduler(const ConfigReader& config, const std::string& name,
                                           const Json& overrides) {
-  const SchedulerClass& entry = class_for(config, class_name);
+  const auto [entry, implied] = choose(config, name);
   const Json defaults = entry.defaults();
   check_overrides(overrides, entry, defaults);
-  const auto make = [&](const Json& changes) {
-    return entry.make(ConfigReader(merged_config(entry, defaults, config.json(), changes), config.origin()));
+  for (const auto& field : implied.items())
+    if (!defaults.contains(field.key()))
+      fail(ErrorKind::usage, "scheduler: {}: {} has no {}", name, entry.name, field.key());
+  Json changes = implied;
+  changes.update(overrides);
+  const auto make = [&, &entry = entry](const Json& fields) {
+    return entry.make(ConfigReader(merged_config(entry, defaults, config.json(), fields), config.origin()));
   };
   std::unique_ptr<Scheduler> scheduler;
   try {
-    scheduler = make(overrides);
+    scheduler = make(changes);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::model || overrides.empty()) throw;
+    if (error.kind() != ErrorKind::model || changes.empty()) throw;
     (void)make(Json::object());  // where the file alone is wrong too, this says so
-    fail(ErrorKind::usage, "{} (with scheduler fields {})", error.what(), brief(overrides));
+    fail(ErrorKind::usage, "{} (with scheduler fields {})", error.what(), brief(changes));
   }
   warn_of_unknown_fields(config, entry);
   return scheduler;

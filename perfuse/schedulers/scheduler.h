@@ -106,17 +106,18 @@ class Scheduler {
   int begin_index_ = 0;
 };
 
-// From a scheduler_config.json: the class is `_class_name`, or `class_name` where given (diffusers'
-// OtherClass.from_config(config): fields that the other class does not know are carried but unused).
-// `overrides` is an object of config fields that replace those of the file; an unknown one is an
-// Error(usage) with near names. An unknown class lists the known ones.
+// From a scheduler_config.json. The class is `name`, which may be any name that scheduler_by_name takes, or else the file's
+// `_class_name`: diffusers' OtherClass.from_config(config), where fields that the other class does not know are carried but
+// unused. `overrides` is an object of config fields that replace those of the file and those that the name implies; an
+// unknown one is an Error(usage) with near names. A class that perfuse lacks is an Error(usage), or Error(unsupported) where
+// it is the file's; both list the known.
 [[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(const ConfigReader& config,
-                                                        const std::string& class_name = "",
+                                                        const std::string& name = "",
                                                         const Json& overrides = Json::object());
 
-// Class names that make_scheduler knows, sorted. "EulerDiscrete" and "euler_discrete" are taken for
-// "EulerDiscreteScheduler" as well.
+// Class names that make_scheduler knows, sorted.
 [[nodiscard]] std::vector<std::string> scheduler_names();
+[[nodiscard]] bool has_scheduler(std::string_view class_name);
 
 // Runs a step's actions on host tensors in f32 (tests, and parts that a device does not do).
 // slots: sample, model_output, noise…, history… are found through `at`.

@@ -81,9 +81,11 @@ std::optional<Found> find_weights(const fs::path& folder, const std::string& var
                          : "there may be no such variant: leave it out or name another");
   if (!checkpoints.empty())
     fail(ErrorKind::model,
-         "{}: has only {}, PyTorch checkpoints, which perfuse doesn't read; load the model in "
-         "Python and save_pretrained it, which writes safetensors",
-         display(folder), listing(checkpoints));
+         "{0}: has only {1}, PyTorch checkpoints, which perfuse doesn't read; this converts the model: "
+         "python3 -c "
+         "'import diffusers; diffusers.DiffusionPipeline.from_pretrained(\"{2}\")"
+         ".save_pretrained(\"{2}-safetensors\")'",
+         display(folder), listing(checkpoints), display(folder.parent_path()));
   fail(ErrorKind::model, "{}: has no weights; expected {}", display(folder), wanted);
 }
 

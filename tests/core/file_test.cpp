@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <thread>
 
+#include "perfuse/core/log.h"
 #include "tests/support/scratch.h"
 
 namespace perfuse {
@@ -52,6 +55,45 @@ TEST(MappedFile, AdviceKeepsTheContent) {
   }
   const auto empty = MappedFile::open(folder.write("empty", ""));
   empty->dont_need(empty->bytes());
+}
+
+// mmap on file systems that refuse shared maps, or all maps of files.
+void* no_shared_map(void* address, std::size_t length, int protection, int flags, int fd, off_t offset) {
+  if ((flags & MAP_SHARED) == 0) return ::mmap(address, length, protection, flags, fd, offset);
+  errno = ENODEV;
+  return MAP_FAILED;
+}
+void* no_map(void*, std::size_t, int, int, int, off_t) {
+  errno = ENODEV;
+  return MAP_FAILED;
+}
+void* no_memory(void*, std::size_t, int, int, int, off_t) {
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+
+TEST(MappedFile, ReadsWhatCannotBeMapped) {
+  const ScratchFolder folder;
+  std::string content(3 * 4096 + 100, 'x');
+  content[5000] = 'y';
+  const auto path = folder.write("a", content);
+  std::vector<std::string> said;
+  const auto level = log::level();
+  log::set_level(log::Level::info);
+  log::set_sink([&](log::Level, std::string_view message) { said.emplace_back(message); });
+  for (const auto map : {no_shared_map, no_map}) {
+    const auto file = MappedFile::open(path, map);
+    EXPECT_EQ(text_of(*file), content);
+    file->dont_need(file->bytes());
+    EXPECT_EQ(text_of(*file), content);
+    EXPECT_EQ(text_of(*MappedFile::open(folder.write("empty", ""), map)), "");
+  }
+  log::set_sink({});
+  log::set_level(level);
+  ASSERT_EQ(said.size(), 1u);  // of the copy, not of the private map
+  EXPECT_TRUE(contains(said[0], path.string())) << said[0];
+  EXPECT_TRUE(
+      contains(message_of(ErrorKind::io, [&] { (void)MappedFile::open(path, no_memory); }), "memory"));
 }
 
 std::size_t resident_file_pages() {

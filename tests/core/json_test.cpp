@@ -253,8 +253,8 @@ TEST_F(Config, TellsWhatNobodyAskedFor) {
   EXPECT_FALSE(config.has("zzz"));
   std::string logged;
   log::set_sink([&](log::Level, std::string_view message) { logged += message; });
-  config.warn_unread({"d"});
-  config.warn_unread({"c"});
+  config.report_unread({"d"});
+  config.report_unread({"c"});
   log::set_sink({});
   EXPECT_EQ(logged, "c.json: not known here, without effect: c");
 }

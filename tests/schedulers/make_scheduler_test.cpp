@@ -91,11 +91,69 @@ TEST(MakeScheduler, ShortNames) {
     EXPECT_EQ(make_scheduler(reader(Json::object()), name)->class_name(), name);
 }
 
+TEST(MakeScheduler, NamesThatPeopleUse) {
+  struct Case {
+    const char *name, *class_name, *field;
+    Json value;
+  };
+  const std::vector<Case> cases{
+      {"euler", "EulerDiscreteScheduler", "use_karras_sigmas", false},
+      {"K_Euler", "EulerDiscreteScheduler", "use_karras_sigmas", false},
+      {"eulerdiscretescheduler", "EulerDiscreteScheduler", "use_karras_sigmas", false},
+      {"euler-karras", "EulerDiscreteScheduler", "use_karras_sigmas", true},
+      {"DPM++ 2M", "DPMSolverMultistepScheduler", "use_karras_sigmas", false},
+      {"dpmpp_2m", "DPMSolverMultistepScheduler", "algorithm_type", "dpmsolver++"},
+      {"dpm++2m-karras", "DPMSolverMultistepScheduler", "use_karras_sigmas", true},
+      {"dpm++2m-beta", "DPMSolverMultistepScheduler", "use_beta_sigmas", true},
+      {"DPM++ 2M SDE", "DPMSolverMultistepScheduler", "algorithm_type", "sde-dpmsolver++"},
+      {"dpm++2m-sde-exponential", "DPMSolverMultistepScheduler", "use_exponential_sigmas", true}};
+  for (const auto& c : cases) {
+    const auto made = make_scheduler(reader(sdxl_config()), c.name);
+    EXPECT_EQ(made->class_name(), c.class_name) << c.name;
+    EXPECT_EQ(made->config()[c.field], c.value) << c.name;
+  }
+  // Fields that the caller gives win over those that the name implies.
+  EXPECT_EQ(make_scheduler(reader(sdxl_config()), "dpm++2m-sde", {{"algorithm_type", "dpmsolver++"}})
+                ->config()["algorithm_type"],
+            "dpmsolver++");
+}
+
+// DPMSolverMultistep has no sigma_min and sigma_max of its own, and obeys what another class left in the file.
+TEST(MakeScheduler, TheEndsOfTheSigmasThatAnotherClassLeft) {
+  const auto expect_near = [](const auto& actual, const std::vector<double>& expected, double relative) {
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(static_cast<double>(actual[i]), expected[i], relative * expected[i]) << i;
+  };
+  Json config{{"_class_name", "EulerDiscreteScheduler"}, {"sigma_min", 0.1}, {"sigma_max", 10}};
+  config["use_karras_sigmas"] = true;
+  const auto karras = make_scheduler(reader(config), "DPMSolverMultistepScheduler");
+  karras->set_timesteps({.num_inference_steps = 4});
+  expect_near(karras->sigmas(), {10, 2.93412, 0.662886, 0.1, 0}, 1e-5);
+  EXPECT_EQ(karras->timesteps(), (std::vector<double>{674, 470, 186, 26}));
+  config.erase("use_karras_sigmas");
+  config["use_exponential_sigmas"] = true;
+  const auto exponential = make_scheduler(reader(config), "DPMSolverMultistepScheduler");
+  exponential->set_timesteps({.num_inference_steps = 5});
+  expect_near(exponential->sigmas(), {10, 3.16228, 1, 0.316228, 0.1, 0}, 1e-5);
+  EXPECT_EQ(exponential->timesteps(), (std::vector<double>{673, 484, 258, 92, 26}));
+  config["sigma_min"] = 20;
+  (void)message_of(ErrorKind::model,
+                   [&] { (void)make_scheduler(reader(config), "DPMSolverMultistepScheduler"); });
+}
+
 TEST(MakeScheduler, UnknownClassListsTheKnown) {
   const std::string usage =
       message_of(ErrorKind::usage, [] { (void)make_scheduler(reader(sdxl_config()), "EulerDiscret"); });
-  EXPECT_NE(usage.find("EulerDiscret"), std::string::npos);
-  EXPECT_NE(usage.find("DPMSolverMultistepScheduler, EulerDiscreteScheduler"), std::string::npos) << usage;
+  EXPECT_EQ(usage, "unknown scheduler \"EulerDiscret\"; did you mean EulerDiscreteScheduler?");
+  const std::string far =
+      message_of(ErrorKind::usage, [] { (void)make_scheduler(reader(sdxl_config()), "nonesuch-thing"); });
+  EXPECT_NE(far.find("known: DPMSolverMultistepScheduler, EulerDiscreteScheduler"), std::string::npos) << far;
+  const std::string lacking =
+      message_of(ErrorKind::usage, [] { (void)make_scheduler(reader(sdxl_config()), "euler-a"); });
+  EXPECT_NE(lacking.find("perfuse has no EulerAncestralDiscreteScheduler (euler-a)"), std::string::npos)
+      << lacking;
+  EXPECT_NE(lacking.find("EulerDiscreteScheduler (euler)"), std::string::npos) << lacking;
   Json config = sdxl_config();
   config["_class_name"] = "VeryNewScheduler";
   const std::string file = message_of(ErrorKind::unsupported, [&] { (void)make_scheduler(reader(config)); });
