@@ -120,15 +120,20 @@ Json merged_config(const SchedulerClass& entry, const Json& defaults, const Json
   return merged;
 }
 
-void warn_of_unknown_fields(const ConfigReader& config, const SchedulerClass& entry) {
-  std::vector<std::string> unknown;
+void report_unread_fields(const ConfigReader& config, const SchedulerClass& entry) {
+  std::vector<std::string> unknown, idle;
+  const Json own = entry.defaults();
   for (const std::string& key : keys_of(config.json())) {
-    const bool known =
-        key.starts_with('_') || std::ranges::find(kForeignFields, key) != kForeignFields.end() ||
-        std::ranges::any_of(kClasses,
-                            [&](const SchedulerClass& other) { return other.defaults().contains(key); });
-    if (!known) unknown.push_back(quote(key));
+    if (key.starts_with('_') || own.contains(key) || key == "sigma_min" || key == "sigma_max") continue;
+    const bool known = std::ranges::find(kForeignFields, key) != kForeignFields.end() ||
+                       std::ranges::any_of(kClasses, [&](const SchedulerClass& other) {
+                         return other.defaults().contains(key);
+                       });
+    (known ? idle : unknown).push_back(known ? key : quote(key));
   }
+  if (!idle.empty())
+    log::debug("{}: carried for other schedulers, without effect on {}: {}", config.origin(), entry.name,
+               fmt::join(idle, ", "));
   if (!unknown.empty())
     log::warning("{}: no scheduler knows {}; {} goes on without", config.origin(), fmt::join(unknown, ", "),
                  entry.name);
@@ -167,7 +172,7 @@ std::unique_ptr<Scheduler> make_scheduler(const ConfigReader& config, const std:
     (void)make(Json::object());  // where the file alone is wrong too, this says so
     fail(ErrorKind::usage, "{} (with scheduler fields {})", error.what(), brief(changes));
   }
-  warn_of_unknown_fields(config, entry);
+  report_unread_fields(config, entry);
   return scheduler;
 }
 

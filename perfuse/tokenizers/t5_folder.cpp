@@ -198,14 +198,19 @@ class Collector {
     }
   }
 
-  // The named special tokens of tokenizer_config.json or special_tokens_map.json.
+  // The named special tokens of tokenizer_config.json or special_tokens_map.json, in transformers' order: those without an
+  // id get theirs in it.
   void add_named(const ConfigReader& file) {
-    for (const auto* const key : {"pad_token", "eos_token", "unk_token"})
-      if (const auto found = file.json().find(key); found != file.json().end())
-        add_special(*found, file, key);
-    for (const auto* const key : {"additional_special_tokens", "extra_special_tokens"})
-      if (const auto found = file.json().find(key); found != file.json().end())
-        for (const auto& value : *found) add_special(value, file, key);  // a list, or an object name -> token
+    for (const auto* const key :
+         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
+      if (file.has(key)) add_special(file.json().at(key), file, key);
+    for (const auto* const key : {"additional_special_tokens", "extra_special_tokens"}) {
+      if (!file.has(key)) continue;
+      const Json& list = file.json().at(key);  // an object is name -> token
+      if (!list.is_array() && !list.is_object())
+        file.fail_field(key, "expected a list of tokens, found " + brief(list));
+      for (const auto& value : list) add_special(value, file, key);
+    }
   }
 
   // Gives every token its id: that of its piece, else the next one after the vocabulary, in the order of
@@ -238,6 +243,43 @@ class Collector {
   std::map<std::string, std::size_t, std::less<>> index_;
 };
 
+// tokenizer_config.json: refuses what would give other ids, and tells of what nobody reads.
+void check_config(const ConfigReader& config) {
+  constexpr auto kPadding = "T5's prompts are padded and cut on the right";
+  config.refuse_unless("padding_side", {"right"}, kPadding);
+  config.refuse_unless("truncation_side", {"right"}, kPadding);
+  config.refuse_unless("split_special_tokens", {false}, "perfuse finds special tokens in a prompt");
+  config.refuse_unless("add_prefix_space", {true}, "T5's words begin with a space");
+  config.refuse_unless("unk_id", {kUnknownId}, "T5's unknown token is 2");
+  config.refuse_unless("sp_model_kwargs", {Json::object()}, "perfuse doesn't sample segmentations");
+  config.report_unread({"add_bos_token", "add_eos_token", "backend", "chat_template",
+                        "clean_up_tokenization_spaces", "is_local", "legacy", "local_files_only",
+                        "model_input_names", "model_max_length", "name_or_path", "pad_token_type_id",
+                        "processor_class", "special_tokens_map_file", "tokenizer_class", "tokenizer_file",
+                        "use_fast", "verbose"});
+}
+
+// tokenizer.json. Its pre_tokenizer and post_processor are not read, nor does transformers: T5's are what they are.
+void check_tokenizer_json(const ConfigReader& file) {
+  for (const auto* const key : {"padding", "truncation"})
+    if (file.has(key))
+      file.object(key).refuse_unless("direction", {"Right"}, "T5's prompts are padded and cut on the right");
+  const auto model = file.object("model");
+  model.refuse_unless("unk_id", {kUnknownId}, "T5's unknown token is 2");
+  model.refuse_unless("byte_fallback", {false}, "T5's vocabulary has no bytes");
+  for (const auto* const key : {"added_tokens", "normalizer"}) static_cast<void>(file.has(key));
+  file.report_unread({"decoder", "post_processor", "pre_tokenizer", "version"});
+}
+
+// A folder may have the vocabulary twice. A difference would show as other ids, so one of them must go.
+void check_same(const Vocabulary& spiece, const Vocabulary& json) {
+  const auto count = std::min(spiece.pieces.size(), json.pieces.size());
+  for (std::size_t i = 0; i < count; ++i)
+    if (spiece.pieces[i].text != json.pieces[i].text)
+      fail(ErrorKind::model, "{}: piece {} is {}, but {} in {}; remove the file that isn't the model's",
+           json.origin, i, quote(json.pieces[i].text), quote(spiece.pieces[i].text), spiece.origin);
+}
+
 }  // namespace
 
 T5Folder read_t5_folder(const fs::path& folder) {
@@ -252,8 +294,10 @@ T5Folder read_t5_folder(const fs::path& folder) {
     fail(ErrorKind::model,
          "{}: neither spiece.model nor tokenizer.json is there: a T5 tokenizer needs one of them",
          folder.string());
-  auto vocabulary = has_spiece ? from_spiece(spiece, config.integer("extra_ids", 0, 10'000, 100))
-                               : from_tokenizer_json(*tokenizer_json);
+  const auto extra_ids = config.integer("extra_ids", 0, 10'000, 100);
+  auto vocabulary = has_spiece ? from_spiece(spiece, extra_ids) : from_tokenizer_json(*tokenizer_json);
+  if (tokenizer_json) check_tokenizer_json(*tokenizer_json);
+  if (has_spiece && tokenizer_json) check_same(vocabulary, from_tokenizer_json(*tokenizer_json));
   Charsmap charsmap;
   if (!vocabulary.charsmap.empty()) charsmap = Charsmap(vocabulary.charsmap, vocabulary.origin);
   Unigram unigram(std::move(vocabulary.pieces), kUnknownId, vocabulary.origin);
@@ -282,6 +326,7 @@ T5Folder read_t5_folder(const fs::path& folder) {
                                             content_of(config, "unk_token", "<unk>")};
   for (const auto& name : names) collector.add(plain_token(name), config_file.string());
 
+  check_config(config);
   auto added = std::move(collector).resolve(unigram);
   const auto id_of = [&](const std::string& content) {
     return std::find_if(added.begin(), added.end(),
