@@ -117,6 +117,7 @@ void add_output_options(CLI::App& command, GenerateOptions& options) {
                   "Add a module's output to the dump (transformer.transformer_blocks.0); repeatable")
       ->type_name("PATH")
       ->expected(1)
+      ->check([](const std::string& path) { return path.empty() ? "expected PATH, found \"\"" : ""; })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Files");
 
