@@ -35,7 +35,7 @@ constexpr const char* kExamples = R"(Examples:
   perfuse generate --like rocket.png --steps 30             the same again, but with 30 steps
   perfuse generate --request batch.jsonl --json             a call a line: {"prompt": "a tree", "seed": 3}
   perfuse generate "a star" --dump-tensors star.safetensors --tap transformer.transformer_blocks.0
-  echo "a red apple" | perfuse generate - -m models/emoji-pixart --explain)";
+  echo "a red apple" | perfuse generate - -m models/emoji-pixart -o - > apple.png)";
 
 constexpr int kMostThreads = 1024;
 constexpr int kStoppedBySignal = 128;

@@ -82,8 +82,10 @@ void add_model_options(CLI::App& command, RunOptions& run) {
       run.*member = t;
     })->group("Model and device");
   };
-  text("-m,--model", "FOLDER",
-       "Model folder, or the name of one that comes with perfuse; default: $PERFUSE_MODEL, or emoji-pixart",
+  text("-m,--model", "MODEL",
+       "Model folder, ORG/NAME[@REVISION] in the local cache of the Hugging Face hub, or a name that comes "
+       "with perfuse; "
+       "default: $PERFUSE_MODEL, or emoji-pixart",
        &RunOptions::model);
   text("--variant", "NAME", "Weights in files named *.NAME.safetensors (fp16)", &RunOptions::variant);
   text("--device", "KIND[:I]", "Where to compute; perfuse devices lists what there is; default: cpu",
