@@ -221,7 +221,7 @@ fs::path write_new_file(const std::function<fs::path(std::size_t)>& name, std::s
     write_all(fd.get(), bytes, first);
     sync_and_close(fd, first);
     for (std::size_t number = 1; number <= kMostTries; ++number)
-      if (const fs::path file = name(number); rename_to_new(temporary, file)) return file;
+      if (fs::path file = name(number); rename_to_new(temporary, file)) return file;
     fail_write(first, EEXIST);
   } catch (...) {
     ::unlink(temporary.c_str());
