@@ -19,6 +19,7 @@
 #include "apps/cli/report.h"
 #include "apps/cli/request_file.h"
 #include "apps/cli/standard_streams.h"
+#include "perfuse/core/file.h"
 #include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
 #include "perfuse/core/threads.h"
@@ -34,7 +35,7 @@ constexpr const char* kExamples = R"(Examples:
   perfuse generate --like rocket.png --steps 30             the same again, but with 30 steps
   perfuse generate --request batch.jsonl --json             a call a line: {"prompt": "a tree", "seed": 3}
   perfuse generate "a star" --dump-tensors star.safetensors --tap transformer.transformer_blocks.0
-  echo "a red apple" | perfuse generate - -m models/emoji-pixart --explain)";
+  echo "a red apple" | perfuse generate - -m models/emoji-pixart -o - > apple.png)";
 
 constexpr int kMostThreads = 1024;
 constexpr int kStoppedBySignal = 128;
@@ -51,21 +52,38 @@ struct Call {
   Request request;
   CallArguments arguments;
   std::vector<std::int64_t> kept;  // indices of the pictures that are saved
-  std::vector<std::filesystem::path> files;
+  std::vector<OutputFile> outputs;
 };
 
-void read_prompt_from_standard_input(Request& request) {
-  if (!request.prompt || request.prompt->is_list() || request.prompt->values().front() != "-") return;
-  std::string text = read_standard_input(kMostInputBytes);
+// The prompt that a file or standard input holds, without the line's end that editors and echo add.
+std::string read_prompt(const std::filesystem::path& file) {
+  const std::string name = is_standard_input(file) ? "standard input" : display(file);
+  std::string text = read_text(file, kMostInputBytes);
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a byte order mark, as some editors write
   while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  request.prompt = std::move(text);
+  if (text.empty())
+    fail(ErrorKind::usage, "{}: empty; expected a prompt (an empty one is given as \"\")", name);
+  if (const auto at = find_invalid_utf8(text))
+    fail(ErrorKind::usage, "{}: prompt: not valid UTF-8 at byte {} of {}", name, *at, quote(text));
+  return text;
+}
+
+void settle_prompt(Request& request, const GenerateOptions& options) {
+  std::string file = options.prompt_file;
+  if (request.prompt && !file.empty())
+    fail(ErrorKind::usage, "--prompt-file: there is the prompt {} as well; give one of them",
+         quote(request.prompt->values().front()));
+  if (request.prompt && request.prompt->values().front() == "-") file = "-";
+  if (file.empty()) return;
+  if (is_standard_input(file) && is_standard_input(options.request_file))
+    fail(ErrorKind::usage, "{} and --request: only one can be read from standard input",
+         request.prompt ? "PROMPT" : "--prompt-file");
+  request.prompt = read_prompt(file);
 }
 
 std::vector<Call> make_calls(const GenerateOptions& options, const std::optional<Record>& record) {
   Request given = options.request;
-  if (options.request_file == "-" && given.prompt && given.prompt->values().front() == "-")
-    fail(ErrorKind::usage, "PROMPT and --request: only one can be read from standard input");
-  read_prompt_from_standard_input(given);
+  settle_prompt(given, options);
   const auto sources = options.request_file.empty() ? std::vector<FileRequest>{{"generate", {}}}
                                                     : read_requests(options.request_file);
   std::vector<Call> calls;
@@ -83,21 +101,26 @@ std::vector<Call> make_calls(const GenerateOptions& options, const std::optional
   return calls;
 }
 
-void settle_outputs(std::vector<Call>& calls, const GenerateOptions& options) {
+OutputFiles settle_outputs(std::vector<Call>& calls, const GenerateOptions& options) {
   std::vector<OutputWish> wishes;
   for (const auto& call : calls) {
     if (call.request.output && call.request.output->empty())
       fail(ErrorKind::usage, "{}: --output: expected a file name, found \"\"", call.origin);
     auto& wish = wishes.emplace_back(OutputWish{call.request.output.value_or(""), {}});
+    if (const auto& format = call.request.format)
+      wish.format = parse_image_format(call.origin + ": format", *format);
     for (const auto index : call.kept) wish.prompts.push_back(prompt_of(call.request, index));
   }
-  const auto files = plan_outputs(wishes);
+  auto outputs = plan_outputs(wishes);
   std::vector<ReservedFile> reserved;
   if (!options.dump_tensors.empty()) reserved.push_back({"--dump-tensors", options.dump_tensors});
-  if (!options.request_file.empty() && options.request_file != "-")
+  if (!options.request_file.empty() && !is_standard_input(options.request_file))
     reserved.push_back({"--request", options.request_file});
-  check_outputs(files, reserved);
-  for (std::size_t i = 0; i < calls.size(); ++i) calls[i].files = files[i];
+  if (!options.prompt_file.empty() && !is_standard_input(options.prompt_file))
+    reserved.push_back({"--prompt-file", options.prompt_file});
+  check_outputs(outputs, reserved);
+  for (std::size_t i = 0; i < calls.size(); ++i) calls[i].outputs = outputs[i];
+  return outputs;
 }
 
 void settle_threads(RunOptions& run, bool from_command_line) {
@@ -109,19 +132,20 @@ void settle_threads(RunOptions& run, bool from_command_line) {
   run.threads = num_threads();
 }
 
-void show(const Image& image) {
+std::string for_terminal(const Image& image, int fd) {
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) size = {};
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0) size = {};
   // Two rows for the line below and the prompt of the shell.
-  write_standard_output(
-      encode_for_terminal(image, detect_terminal_graphics(STDOUT_FILENO), size.ws_col, size.ws_row - 2));
+  return encode_for_terminal(image, detect_terminal_graphics(fd), size.ws_col, size.ws_row - 2);
 }
 
 class Generator {
  public:
-  Generator(const GenerateOptions& options, std::vector<Call> calls, RunOptions run)
+  Generator(const GenerateOptions& options, std::vector<Call> calls, OutputFiles outputs, RunOptions run)
       : options_(options),
         calls_(std::move(calls)),
+        outputs_(std::move(outputs)),
+        picture_on_standard_output_(uses_standard_output(outputs_)),
         run_(std::move(run)),
         progress_(options.quiet ? ProgressStyle::none : progress_style_for_standard_error()) {
     log::set_level(options.quiet     ? log::Level::error
@@ -181,13 +205,15 @@ class Generator {
     if (dump_) dump_->write(output, options_.taps);
     Record record{0, static_cast<std::int64_t>(output.images.size()),
                   resolved_request(call.request, output.settings), run_, output.settings};
+    std::vector<std::filesystem::path> files;
     for (std::size_t i = 0; i < call.kept.size(); ++i) {
       record.index = call.kept[i];
-      output.images.at(static_cast<std::size_t>(record.index)).save(call.files[i], image_text(record));
+      const Image& image = output.images.at(static_cast<std::size_t>(record.index));
+      files.push_back(save_picture(image, image_text(record), call.outputs[i], outputs_));
     }
     progress_.clear();
 
-    RunReport report{call.files,
+    RunReport report{std::move(files),
                      run_,
                      output.times,
                      seconds_since(begin) + load_seconds_,
@@ -215,16 +241,23 @@ class Generator {
     if (options_.json) {
       Json json = report_json(report, output);
       if (options_.explain) json["explain"] = explain_json(pipeline);
-      write_standard_output(dump_json(json) + '\n');
+      write_result(dump_json(json) + '\n');
     } else if (options_.explain) {
-      write_standard_output(explain_text(pipeline, report));
+      write_result(explain_text(pipeline, report));
     }
     if (options_.show.value_or(isatty(STDOUT_FILENO) != 0 && !options_.json && !options_.quiet))
-      for (const auto index : call.kept) show(output.images.at(static_cast<std::size_t>(index)));
+      for (const auto index : call.kept)
+        write_result(for_terminal(output.images.at(static_cast<std::size_t>(index)),
+                                  picture_on_standard_output_ ? STDERR_FILENO : STDOUT_FILENO));
     if (options_.quiet) return;
     progress_.print_line(summary(report, output));
-    if (options_.json || isatty(STDOUT_FILENO) != 0) return;
+    if (options_.json || picture_on_standard_output_ || isatty(STDOUT_FILENO) != 0) return;
     for (const auto& file : report.files) write_standard_output(file.string() + '\n');
+  }
+
+  // What programs and people read when a call is over. A picture on standard output has it for itself.
+  void write_result(std::string_view text) const {
+    picture_on_standard_output_ ? write_standard_error(text) : write_standard_output(text);
   }
 
   int stopped(std::size_t done) {
@@ -238,6 +271,8 @@ class Generator {
 
   const GenerateOptions& options_;
   std::vector<Call> calls_;
+  OutputFiles outputs_;
+  bool picture_on_standard_output_;
   RunOptions run_;
   Progress progress_;
   std::unique_ptr<TensorDump> dump_;
@@ -246,6 +281,7 @@ class Generator {
 };
 
 int generate(const GenerateOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error with a message, like a full disk
   if (!options.taps.empty() && options.dump_tensors.empty())
     fail(ErrorKind::usage, "--tap: needs --dump-tensors FILE to put the module's output in");
   std::optional<Record> record;
@@ -258,8 +294,8 @@ int generate(const GenerateOptions& options) {
   auto calls = make_calls(options, record);
   if (!options.dump_tensors.empty() && calls.size() > 1)
     fail(ErrorKind::usage, "--dump-tensors: takes one call, {} has {}", options.request_file, calls.size());
-  settle_outputs(calls, options);
-  return Generator(options, std::move(calls), std::move(run)).run();
+  auto outputs = settle_outputs(calls, options);
+  return Generator(options, std::move(calls), std::move(outputs), std::move(run)).run();
 }
 
 }  // namespace

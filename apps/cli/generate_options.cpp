@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/cli/option_parser.h"
+#include "apps/cli/outputs.h"
 #include "apps/cli/text_values.h"
 #include "perfuse/core/text.h"
 
@@ -31,10 +32,13 @@ constexpr std::array kRequestOptions{RequestOption{"prompt", "PROMPT"},
                                      RequestOption{"seed", "--seed"},
                                      RequestOption{"scheduler", "--scheduler"}};
 
-void add_picture_options(CLI::App& command, Request& request) {
+void add_picture_options(CLI::App& command, GenerateOptions& options) {
+  Request& request = options.request;
   const auto value = [&](const char* names, const char* placeholder, const char* help, auto take) {
     add_value(command, names, placeholder, help, take)->group("Picture");
   };
+  value("--prompt-file", "FILE", "Read the prompt from a file (- is standard input)",
+        [&](const std::string& text) { options.prompt_file = text; });
   value("--negative-prompt", "TEXT", "What the picture shall not show",
         [&](const std::string& text) { request.negative_prompt = text; });
   value("--seed", "N[,N...]",
@@ -78,8 +82,10 @@ void add_model_options(CLI::App& command, RunOptions& run) {
       run.*member = t;
     })->group("Model and device");
   };
-  text("-m,--model", "FOLDER",
-       "Model folder, or the name of one that comes with perfuse; default: $PERFUSE_MODEL, or emoji-pixart",
+  text("-m,--model", "MODEL",
+       "Model folder, ORG/NAME[@REVISION] in the local cache of the Hugging Face hub, or a name that comes "
+       "with perfuse; "
+       "default: $PERFUSE_MODEL, or emoji-pixart",
        &RunOptions::model);
   text("--variant", "NAME", "Weights in files named *.NAME.safetensors (fp16)", &RunOptions::variant);
   text("--device", "KIND[:I]", "Where to compute; perfuse devices lists what there is; default: cpu",
@@ -103,8 +109,16 @@ void add_output_options(CLI::App& command, GenerateOptions& options) {
     })->group("Files");
   };
   add_value(command, "-o,--output", "FILE",
-            "PNG or JPEG by its suffix; {} or {:03} is the picture's number; default: named after the prompt",
+            "PNG or JPEG by its suffix; {} or {:03} is the picture's number; - is standard output; in a "
+            "folder, and by "
+            "default, named after the prompt",
             [&](const std::string& t) { options.request.output = t; })
+      ->group("Files");
+  add_value(command, "--format", "FORMAT", "png (default) or jpeg, where the name has no suffix",
+            [&](const std::string& t) {
+              (void)parse_image_format("--format", t);
+              options.request.format = t;
+            })
       ->group("Files");
   text("--request", "FILE",
        "Call arguments as JSON, or JSON lines for a batch (- is standard input); options win",
@@ -117,6 +131,7 @@ void add_output_options(CLI::App& command, GenerateOptions& options) {
                   "Add a module's output to the dump (transformer.transformer_blocks.0); repeatable")
       ->type_name("PATH")
       ->expected(1)
+      ->check([](const std::string& path) { return path.empty() ? "expected PATH, found \"\"" : ""; })
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Files");
 
@@ -155,9 +170,9 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   command
       .add_option_function<std::string>(
           "PROMPT", [&](const std::string& text) { options.request.prompt = text; },
-          "What the picture shows; - reads it from standard input")
+          "What the picture shows; - reads it from standard input (as --prompt-file -)")
       ->type_name("");
-  add_picture_options(command, options.request);
+  add_picture_options(command, options);
   add_model_options(command, options.run);
   add_output_options(command, options);
 }

@@ -18,7 +18,7 @@ namespace perfuse::cli {
 struct GenerateOptions {
   Request request;
   RunOptions run;
-  std::string request_file, like, dump_tensors;
+  std::string prompt_file, request_file, like, dump_tensors;
   std::vector<std::string> taps;
   bool json = false, explain = false, quiet = false, verbose = false;
   std::optional<bool> show;  // default: on a terminal

@@ -129,7 +129,9 @@ Command add_inspect(CLI::App& app) {
     add_value(*command, names, placeholder, help, take);
   };
   value("MODEL", "",
-        "Folder, or the name of a model that comes with perfuse; default: $PERFUSE_MODEL, or emoji-pixart",
+        "Folder, ORG/NAME[@REVISION] in the local cache of the Hugging Face hub, or a name that comes with "
+        "perfuse; "
+        "default: $PERFUSE_MODEL, or emoji-pixart",
         [options](const std::string& text) { options->run.model = text; });
   value("--variant", "NAME", "Weights in files named *.NAME.safetensors (fp16)",
         [options](const std::string& text) { options->run.variant = text; });

@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  perfuse::cli::hold_standard_streams();
   if (argc > 1 && std::string_view(argv[1]) == "generate") perfuse::cli::settle_wait_policy(argv);
   try {
     return run(argc, argv);

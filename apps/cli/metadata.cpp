@@ -84,6 +84,7 @@ Request resolved_request(Request request, const Json& settings) {
   if (request.timesteps || request.sigmas) chosen.num_inference_steps.reset();
   if (request.negative_prompt_embeds) chosen.negative_prompt.reset();
   request.output.reset();
+  request.format.reset();
   return overlay(std::move(chosen), request);
 }
 

@@ -7,7 +7,9 @@
 #include <system_error>
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/file.h"
 #include "perfuse/core/text.h"
+#include "perfuse/pipelines/hub_cache.h"
 
 namespace perfuse::cli {
 namespace {
@@ -17,6 +19,13 @@ namespace fs = std::filesystem;
 bool is_folder(const fs::path& path) {
   std::error_code error;
   return fs::is_directory(path, error);
+}
+
+std::string what_is_wrong(const fs::path& path) {
+  if (const auto target = broken_link_target(path))
+    return fmt::format("a link to {}, which does not exist", display(*target));
+  std::error_code error;
+  return fs::exists(path, error) ? "not a folder" : "no such folder";
 }
 
 fs::path program_folder() {
@@ -46,13 +55,21 @@ ModelFolder find_model(const std::string& wanted) {
     source = "PERFUSE_MODEL";
   }
   if (name.empty()) name = kDefaultModel;
-  std::error_code error;
-  if (is_folder(name)) return {name, fs::weakly_canonical(fs::absolute(name), error).string()};
-
   const fs::path path(name);
-  if (path.has_parent_path() || fs::exists(path, error))
-    fail(ErrorKind::io, "{} {}: {}; expected a model folder as save_pretrained writes it", source,
-         quote(name, 200), fs::exists(path, error) ? "not a folder" : "no such folder");
+  std::error_code error;
+  if (is_folder(path)) {
+    fs::path folder = resolve_model_folder(path);
+    return {folder, fs::weakly_canonical(fs::absolute(folder), error).string()};
+  }
+  const bool exists = fs::exists(fs::symlink_status(path, error));
+  if (!exists && parse_hub_name(name)) {
+    fs::path folder = resolve_model_folder(path);
+    const auto found = hub_name_of(folder);
+    return {folder, found ? found->repository + '@' + found->revision : name};
+  }
+  if (path.has_parent_path() || exists)
+    fail(ErrorKind::io, "{} {}: {}; expected a model folder as save_pretrained writes it, or ORG/NAME",
+         source, quote(name, 200), what_is_wrong(path));
   const auto places = model_places(program_folder());
   for (const auto& place : places)
     if (is_folder(place / path)) return {place / path, name};

@@ -16,7 +16,11 @@ namespace perfuse::cli {
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& help,
                       const std::string& examples);
 
-// An option whose text `take` turns into a value; `take` throws Error(usage). The last one counts.
+// The placeholder of an option that takes any text, the empty one too.
+inline constexpr const char* kAnyText = "TEXT";
+
+// An option whose text `take` turns into a value; `take` throws Error(usage). The last one counts. An empty text is
+// Error(usage), but for a placeholder kAnyText: "--like=$UNSET" shall not be as if nothing was said.
 CLI::Option* add_value(CLI::App& command, const std::string& names, const std::string& placeholder,
                        const std::string& help, std::function<void(const std::string& text)> take);
 

@@ -85,8 +85,9 @@ std::string explain_text(const DiffusionPipeline& pipeline, const RunReport& rep
 }
 
 std::string summary(const RunReport& report, const PipelineOutput& output) {
-  std::string line = report.files.size() == 1 ? report.files.front().string()
-                                              : fmt::format("{} pictures", report.files.size());
+  std::string line = report.files.size() == 1
+                         ? (report.files.front() == "-" ? "standard output" : report.files.front().string())
+                         : fmt::format("{} pictures", report.files.size());
   if (!output.images.empty())
     line += fmt::format(": {}×{}", output.images.front().width(), output.images.front().height());
   if (const auto seed = output.settings.find("seed"); seed != output.settings.end())

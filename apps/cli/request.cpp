@@ -56,6 +56,7 @@ constexpr std::array kFields{
     field<&Request::negative_prompt_embeds>("negative_prompt_embeds"),
     field<&Request::negative_prompt_attention_mask>("negative_prompt_attention_mask"),
     field<&Request::output>("output"),
+    field<&Request::format>("format"),
 };
 
 // Arguments of diffusers' pipelines that a request can't have, and what to do instead.
@@ -147,6 +148,7 @@ Request overlay(Request base, const Request& over) {
   if (over.prompt_embeds) base.prompt.reset();
   if (over.negative_prompt) base.negative_prompt_embeds.reset(), base.negative_prompt_attention_mask.reset();
   if (over.negative_prompt_embeds) base.negative_prompt.reset();
+  if (over.output) base.format.reset();  // it was the other name's
   for (const auto& field : kFields) field.overlay(base, over);
   return base;
 }

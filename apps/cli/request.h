@@ -30,7 +30,7 @@ struct Request {
   std::optional<bool> clean_caption, use_resolution_binning;
   std::optional<TensorReference> latents, prompt_embeds, prompt_attention_mask;
   std::optional<TensorReference> negative_prompt_embeds, negative_prompt_attention_mask;
-  std::optional<std::string> output;  // not diffusers': where the pictures go
+  std::optional<std::string> output, format;  // not diffusers': where the pictures go, and as what
 };
 
 // Reads an object; null means "not set", as None does. `origin` begins every message. Error(usage) for an unknown

@@ -6,7 +6,6 @@
 
 #include "apps/cli/standard_streams.h"
 #include "perfuse/core/error.h"
-#include "perfuse/core/file.h"
 
 namespace perfuse::cli {
 namespace {
@@ -69,8 +68,8 @@ std::vector<FileRequest> parse_requests(std::string_view text, const std::string
 }
 
 std::vector<FileRequest> read_requests(const std::filesystem::path& file) {
-  if (file == "-") return parse_requests(read_standard_input(kMostFileBytes), "standard input");
-  return parse_requests(read_file(file, kMostFileBytes), file.string());
+  return parse_requests(read_text(file, kMostFileBytes),
+                        is_standard_input(file) ? "standard input" : file.string());
 }
 
 }  // namespace perfuse::cli

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,11 +50,25 @@ class MappedFile {
 // names the limit.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file, std::size_t most_bytes);
 
+// N of /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N. Such a file is read and written through the
+// descriptor itself, since what the name leads to may be a file that a shell has open, or a socket.
+[[nodiscard]] std::optional<int> named_descriptor(const std::filesystem::path& file);
+
+// The target of the symbolic link at the end of `file` (of the last one, where one leads to another) if it leads
+// nowhere; nothing for what exists, and for what is no link.
+[[nodiscard]] std::optional<std::filesystem::path> broken_link_target(const std::filesystem::path& file);
+
 // Writes beside `file` and renames, so that a full disk or a crash leaves the old file (or none) and
 // never a part. A symbolic link stays and its target is written. What is not a regular file (/dev/stdout,
 // /dev/fd/N, a FIFO that somebody reads) is written in place. Error(io) names the file and the cause.
 void write_file(const std::filesystem::path& file, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& file, std::string_view text);
+
+// Writes a file that is not there yet, and gives its name: the first of name(1), name(2), … (all in one folder) that
+// nothing has, be it a broken link. Whole or not at all, and never over another file, even one that another process
+// makes meanwhile.
+std::filesystem::path write_new_file(const std::function<std::filesystem::path(std::size_t)>& name,
+                                     std::span<const std::byte> bytes);
 
 // A file written in pieces under the same promise: nothing appears at `path` before commit(); the
 // destructor without commit() removes what was written.
@@ -73,5 +89,8 @@ class AtomicFile {
 // Error(io) unless `file` could be written now: its folder exists and is writable, and it is not a
 // folder. Leaves nothing behind. For checking an output before long work.
 void check_writable(const std::filesystem::path& file);
+
+// Error(io) unless a file could be made in `folder`; "" is the current one.
+void check_folder_writable(const std::filesystem::path& folder);
 
 }  // namespace perfuse

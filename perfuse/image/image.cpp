@@ -17,20 +17,26 @@ namespace {
 
 constexpr int kJpegQuality = 95;
 
-enum class Format { png, jpeg };
-
-Format format_of(const std::filesystem::path& file) {
-  std::string suffix = file.extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (suffix == ".png") return Format::png;
-  if (suffix == ".jpg" || suffix == ".jpeg") return Format::jpeg;
+ImageFormat format_of(const std::filesystem::path& file) {
+  if (const auto format = image_format_of(file)) return *format;
+  const std::string suffix = file.extension().string();
   const std::string found = suffix.empty() ? "no suffix" : "the suffix " + quote(suffix);
-  fail(ErrorKind::usage, "{}: the name has {}; pictures are written as .png, .jpg or .jpeg", file.string(),
+  fail(ErrorKind::usage, "{}: the name has {}; pictures are written as .png, .jpg or .jpeg", display(file),
        found);
 }
 
 }  // namespace
+
+std::string_view suffix_of(ImageFormat format) { return format == ImageFormat::png ? ".png" : ".jpg"; }
+
+std::optional<ImageFormat> image_format_of(const std::filesystem::path& file) {
+  std::string suffix = file.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (suffix == ".png") return ImageFormat::png;
+  if (suffix == ".jpg" || suffix == ".jpeg") return ImageFormat::jpeg;
+  return std::nullopt;
+}
 
 Image::Image(int width, int height, std::vector<std::uint8_t> rgb)
     : width_(width), height_(height), rgb_(std::move(rgb)) {
@@ -67,14 +73,16 @@ Image Image::from_tensor(const Tensor& tensor) {
   return Image(static_cast<int>(shape[1]), static_cast<int>(shape[0]), std::move(rgb));
 }
 
-void Image::save(const std::filesystem::path& file, const ImageText& text) const {
-  const Format format = format_of(file);
-  if (empty()) fail(ErrorKind::usage, "{}: there is no picture to write", file.string());
+std::vector<std::byte> Image::encode(ImageFormat format, const ImageText& text,
+                                     const std::string& origin) const {
+  if (empty()) fail(ErrorKind::usage, "{}: there is no picture to write", origin);
   check_image_text(text);
-  const std::vector<std::byte> bytes = format == Format::png
-                                           ? encode_png(*this, text, file.string())
-                                           : encode_jpeg(*this, text, kJpegQuality, file.string());
-  write_file(file, bytes);
+  return format == ImageFormat::png ? encode_png(*this, text, origin)
+                                    : encode_jpeg(*this, text, kJpegQuality, origin);
+}
+
+void Image::save(const std::filesystem::path& file, const ImageText& text) const {
+  write_file(file, encode(format_of(file), text, display(file)));
 }
 
 void check_image_suffix(const std::filesystem::path& file) { static_cast<void>(format_of(file)); }

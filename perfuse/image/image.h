@@ -1,15 +1,25 @@
 // 8-bit RGB pictures: reading, writing. How a terminal shows one is in terminal.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "perfuse/image/image_text.h"
 #include "perfuse/tensor/tensor.h"
 
 namespace perfuse {
+
+enum class ImageFormat { png, jpeg };
+// ".png"; ".jpg"
+[[nodiscard]] std::string_view suffix_of(ImageFormat format);
+// By the suffix .png, .jpg or .jpeg (any case); nothing for another.
+[[nodiscard]] std::optional<ImageFormat> image_format_of(const std::filesystem::path& file);
 
 class Image {
  public:
@@ -31,6 +41,9 @@ class Image {
   // for text that check_image_text refuses. Written whole or not at all; the same picture and text give
   // the same bytes.
   void save(const std::filesystem::path& file, const ImageText& text = {}) const;
+  // The bytes of such a file; `origin` begins the messages.
+  [[nodiscard]] std::vector<std::byte> encode(ImageFormat format, const ImageText& text,
+                                              const std::string& origin) const;
 
  private:
   int width_ = 0, height_ = 0;

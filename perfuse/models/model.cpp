@@ -6,6 +6,7 @@
 #include <set>
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/file.h"
 #include "perfuse/core/log.h"
 
 namespace perfuse {
@@ -44,7 +45,10 @@ void warn_unused_weights(const Model& model, const std::vector<graph::Graph>& gr
 
 ConfigReader read_model_config(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder))
-    fail(ErrorKind::model, "{}: no such folder; model_index.json names it as a component", folder.string());
+    fail(ErrorKind::model, "{}: {}; model_index.json names it as a component", display(folder),
+         broken_link_target(folder)
+             ? fmt::format("a link to {}, which does not exist", display(*broken_link_target(folder)))
+             : "no such folder");
   ConfigReader config(folder / "config.json");
   config.refuse_unless("quantization_config", {},
                        "perfuse reads f32, bf16 and f16 weights; save the model without quantization");

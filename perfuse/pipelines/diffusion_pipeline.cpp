@@ -44,11 +44,22 @@ std::uint64_t DiffusionPipeline::executables_compiled() const {
   return implementation_->executables_compiled();
 }
 
+DiffusionPipeline make_pipeline(ModelIndex index, const LoadOptions& options, PipelineFactory factory) {
+  try {
+    return DiffusionPipeline(factory(index, options));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::io) throw;
+    const std::string advice = index.download_advice();
+    if (advice.empty()) throw;
+    throw Error(error.kind(), fmt::format("{}; {}", error.what(), advice));
+  }
+}
+
 DiffusionPipeline AutoPipelineForText2Image::from_pretrained(const std::filesystem::path& folder,
                                                              const LoadOptions& options) {
   ModelIndex index = ModelIndex::read(folder);
   const PipelineFactory factory = pipeline_factory(index);
-  return DiffusionPipeline(factory(std::move(index), options));
+  return make_pipeline(std::move(index), options, factory);
 }
 
 std::string_view to_string(CfgMode mode) {

@@ -74,7 +74,8 @@ class DiffusionPipeline {
   std::shared_ptr<PipelineImplementation> implementation_;
 };
 
-// Chooses the class by model_index.json's _class_name. Error(model) for a folder without or with a broken one,
+// `folder` is what save_pretrained writes, or "ORG/NAME" or "ORG/NAME@REVISION" for a model in the local cache of the
+// Hugging Face hub (see hub_cache.h); nothing is downloaded. Chooses the class by model_index.json's _class_name. Error(model) for a folder without or with a broken one,
 // Error(unsupported) naming the class and the known ones.
 struct AutoPipelineForText2Image {
   [[nodiscard]] static DiffusionPipeline from_pretrained(const std::filesystem::path& folder,

@@ -5,28 +5,37 @@
 #include <algorithm>
 
 #include "perfuse/core/error.h"
+#include "perfuse/core/file.h"
 #include "perfuse/core/json.h"
 #include "perfuse/core/log.h"
 #include "perfuse/core/text.h"
+#include "perfuse/pipelines/hub_cache.h"
 
 namespace perfuse {
 
 namespace fs = std::filesystem;
 
-ModelIndex ModelIndex::read(const fs::path& folder) {
+ModelIndex ModelIndex::read(const fs::path& wanted) {
+  const fs::path folder = resolve_model_folder(wanted);
   std::error_code code;
   const auto status = fs::status(folder, code);
   if (!fs::exists(status))
-    fail(ErrorKind::model, "{}: no such model folder{}", folder.string(),
-         code && code.value() != ENOENT ? " (" + code.message() + ")" : "");
+    fail(ErrorKind::model, "{}: no such model folder{}", display(folder),
+         broken_link_target(folder)
+             ? ": a link to " + display(*broken_link_target(folder)) + ", which does not exist"
+         : code && code.value() != ENOENT ? " (" + code.message() + ")"
+                                          : "");
   if (!fs::is_directory(status))
     fail(ErrorKind::model,
          "{}: not a folder; a model is the folder that save_pretrained writes, with a model_index.json",
          folder.string());
   const fs::path file = folder / "model_index.json";
-  if (!fs::exists(fs::symlink_status(file, code)))
+  if (!fs::exists(fs::symlink_status(file, code))) {
+    if (const auto advice = incomplete_download(folder, "model_index.json"); !advice.empty())
+      fail(ErrorKind::model, "{}: has no model_index.json: {}", display(folder), advice);
     fail(ErrorKind::model, "{}: has no model_index.json; a model is the folder that save_pretrained writes",
          folder.string());
+  }
 
   const ConfigReader config(file);
   ModelIndex index;
@@ -48,6 +57,13 @@ std::string ModelIndex::file() const { return (folder / "model_index.json").stri
 bool ModelIndex::has(const std::string& name) const {
   return std::ranges::any_of(
       entries, [&](const Entry& entry) { return entry.name == name && !entry.class_name.empty(); });
+}
+
+std::string ModelIndex::download_advice() const {
+  for (const auto& entry : entries)
+    if (!entry.class_name.empty())
+      if (auto advice = incomplete_download(folder, entry.name); !advice.empty()) return advice;
+  return "";
 }
 
 const std::string& ModelIndex::component_class(const std::string& name) const {

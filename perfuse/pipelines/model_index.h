@@ -16,8 +16,12 @@ struct ModelIndex {
   std::string class_name;
   std::vector<Entry> entries;
 
-  // Error(model) for a missing folder or file, broken JSON or entries of another form.
-  [[nodiscard]] static ModelIndex read(const std::filesystem::path& folder);
+  // `wanted` as resolve_model_folder takes it. Error(model) for a missing folder or file, broken JSON or entries of
+  // another form.
+  [[nodiscard]] static ModelIndex read(const std::filesystem::path& wanted);
+
+  // What incomplete_download says of the folder and its components, for the end of a message; mostly "".
+  [[nodiscard]] std::string download_advice() const;
 
   // False where the component is absent or null.
   [[nodiscard]] bool has(const std::string& name) const;

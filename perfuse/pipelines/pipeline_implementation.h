@@ -70,5 +70,8 @@ struct RegisterPipeline {
   RegisterPipeline(std::string_view class_name, PipelineFactory factory);
 };
 [[nodiscard]] PipelineFactory pipeline_factory(const ModelIndex& index);
+// Makes one; an error about the folder also says where its download is not complete.
+[[nodiscard]] DiffusionPipeline make_pipeline(ModelIndex index, const LoadOptions& options,
+                                              PipelineFactory factory);
 
 }  // namespace perfuse

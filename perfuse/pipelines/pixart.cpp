@@ -22,7 +22,7 @@ template <const PixArtTraits& traits>
 DiffusionPipeline load(const std::filesystem::path& folder, const LoadOptions& options) {
   ModelIndex index = ModelIndex::read(folder);
   index.class_name = traits.class_name;
-  return DiffusionPipeline(make<traits>(std::move(index), options));
+  return make_pipeline(std::move(index), options, make<traits>);
 }
 
 }  // namespace

@@ -94,11 +94,10 @@ class Usage(CommandTest):
 
 class Files(CommandTest):
     def test_outputs_are_checked_first(self):
-        (self.folder / "d.png").mkdir()
         os.symlink("loop.png", self.folder / "loop.png")
         cases = [
             (2, ".gif", "-o", "a.gif"), (2, "--output", "-o", ""), (1, "absent", "-o", "absent/a.png"),
-            (1, "folder", "-o", "d.png"), (1, "loop", "-o", "loop.png"), (1, "/proc", "-o", "/proc/a.png"),
+            (1, "absent/: no such folder", "-o", "absent/"), (1, "loop", "-o", "loop.png"), (1, "/proc", "-o", "/proc/a.png"),
             (2, ".safetensors", "--dump-tensors", "d.txt"), (1, "absent", "--dump-tensors", "absent/d.safetensors"),
         ]
         for status, expected, *arguments in cases:

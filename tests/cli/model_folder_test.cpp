@@ -47,7 +47,12 @@ TEST(ModelFolder, WhatIsNoFolder) {
   EXPECT_TRUE(contains(refusal((folder / "absent").string()), "no such folder"));
   EXPECT_TRUE(contains(refusal(folder.write("file", "").string()), "not a folder"));
   EXPECT_TRUE(contains(refusal("no-such-model"), "share/perfuse/models"));
-  EXPECT_TRUE(contains(refusal("org/model"), "no such folder"));
+  EXPECT_TRUE(contains(refusal("../org/model"), "no such folder"));
+  EXPECT_TRUE(contains(refusal("org/model/more"), "no such folder"));
+  EXPECT_TRUE(contains(message_of(ErrorKind::model, [] { (void)find_model("org/model"); }),
+                       "org/model: no such folder, and no such model in the hub cache"));
+  std::filesystem::create_symlink("nowhere", folder / "broken");
+  EXPECT_TRUE(contains(refusal((folder / "broken").string()), "a link to nowhere, which does not exist"));
   std::filesystem::create_symlink("loop", folder / "loop");
   EXPECT_TRUE(contains(refusal((folder / "loop").string()), "loop"));
 }

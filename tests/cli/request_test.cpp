@@ -26,7 +26,7 @@ constexpr const char* kEverything = R"({
   "clean_caption": false, "use_resolution_binning": true, "max_sequence_length": 120,
   "latents": {"file": "l.safetensors", "key": "x"}, "prompt_embeds": {"file": "e.safetensors"},
   "prompt_attention_mask": {"file": "m.safetensors"}, "negative_prompt_embeds": {"file": "n.safetensors"},
-  "negative_prompt_attention_mask": {"file": "o.safetensors"}, "output": "out.png"})";
+  "negative_prompt_attention_mask": {"file": "o.safetensors"}, "output": "out.png", "format": "png"})";
 
 TEST(Request, EveryFieldComesBackAsItWas) {
   const Json json = parse_json(kEverything, "");

@@ -126,8 +126,6 @@ TEST(Reading, RefusesWhatIsNoRegularFile) {
   fs::create_symlink("b", folder / "a");
   fs::create_symlink("a", folder / "b");
   expect_unreadable(folder / "a", "its symbolic links form a loop");
-  fs::create_symlink("nowhere", folder / "dangling");
-  expect_unreadable(folder / "dangling", "no such file");
 }
 
 TEST(Reading, TakesLinksAndFilesWithoutASize) {
@@ -293,6 +291,56 @@ TEST(AtomicFile, ManyWritersLeaveOneWholeFile) {
   const std::string content = slurp(folder / "a");
   EXPECT_EQ(content, std::string(50'000, content.at(0)));
   EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(Reading, ABrokenLinkIsNamedWithItsTarget) {
+  const ScratchFolder folder;
+  fs::create_symlink("../blobs/abc", folder / "weights");
+  expect_unreadable(folder / "weights",
+                    "a link to ../blobs/abc, which does not exist; download the model again");
+  fs::create_symlink("weights", folder / "link");  // of two, the one that breaks
+  EXPECT_EQ(broken_link_target(folder / "link"), "../blobs/abc");
+  fs::create_symlink("nowhere", folder / "other");
+  expect_unreadable(folder / "other", "a link to nowhere, which does not exist; mend the link");
+  expect_unreadable(folder / "absent", "no such file");
+  EXPECT_EQ(broken_link_target(folder.write("file", "")), std::nullopt);
+  fs::create_symlink("file", folder / "whole");
+  EXPECT_EQ(broken_link_target(folder / "whole"), std::nullopt);
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(broken_link_target(folder / "loop"), std::nullopt);
+}
+
+TEST(NewFile, ReplacesNothing) {
+  const ScratchFolder folder;
+  folder.write("1", "mine");
+  fs::create_symlink("nowhere", folder / "2");
+  fs::create_directory(folder / "3");
+  const auto name = [&](std::size_t number) { return folder / std::to_string(number); };
+  const std::string text = "new";
+  EXPECT_EQ(write_new_file(name, std::as_bytes(std::span(text))), folder / "4");
+  EXPECT_EQ(slurp(folder / "4"), "new");
+  EXPECT_EQ(slurp(folder / "1"), "mine");
+  EXPECT_EQ(folder.entries(), 4u);
+  const auto absent = [&](std::size_t) { return folder / "absent/a"; };
+  EXPECT_TRUE(contains(
+      message_of(ErrorKind::io, [&] { (void)write_new_file(absent, std::as_bytes(std::span(text))); }),
+      "its folder"));
+}
+
+TEST(NewFile, ManyWritersKeepEveryFile) {
+  const ScratchFolder folder;
+  std::array<std::thread, 8> writers;
+  for (auto& writer : writers)
+    writer = std::thread([&] {
+      for (int i = 0; i < 20; ++i) {
+        const std::string text(5000, 'x');
+        (void)write_new_file([&](std::size_t number) { return folder / std::to_string(number); },
+                             std::as_bytes(std::span(text)));
+      }
+    });
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(folder.entries(), 160u);
+  for (const auto& file : fs::directory_iterator(folder.path())) EXPECT_EQ(fs::file_size(file), 5000u);
 }
 
 TEST(CheckWritable, LeavesTheFileAndTheFolderAlone) {

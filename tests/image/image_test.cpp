@@ -184,7 +184,7 @@ TEST(Image, SuffixDecidesTheFormat) {
     gradient(4, 4).save(folder / name);
     EXPECT_TRUE(bytes_of(folder / name).starts_with("\xff\xd8\xff")) << name;
   }
-  for (const char* name : {"a.webp", "a", "a.", "png", ".png", "a.png.txt", "a.png ", "a.jp\tg", ""}) {
+  for (const char* name : {"a.webp", "a", "a.", "png", ".png", "a.png.txt", "a.png ", "a.jp g", ""}) {
     const std::string message = error_of(ErrorKind::usage, [&] { check_image_suffix(name); });
     expect_part(message, name);
     expect_part(message, ".png, .jpg or .jpeg");
@@ -192,6 +192,8 @@ TEST(Image, SuffixDecidesTheFormat) {
                 ".png, .jpg or .jpeg");
   }
   expect_part(error_of(ErrorKind::usage, [] { check_image_suffix("a"); }), "no suffix");
+  expect_part(error_of(ErrorKind::usage, [] { check_image_suffix("a.jp\tg"); }),
+              R"("a.jp\tg": the name has)");
 }
 
 TEST(Image, SaveNamesWhatCanNotBeWritten) {

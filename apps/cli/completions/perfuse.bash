@@ -1,4 +1,15 @@
 # bash completion of perfuse
+
+# ORG/NAME of the models in the local cache of the Hugging Face hub
+_perfuse_hub() {
+  local hub=${HF_HUB_CACHE:-${HF_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/huggingface}/hub} folder
+  for folder in "$hub"/models--*--*/; do
+    [[ -d $folder ]] || continue
+    folder=${folder%/} folder=${folder##*/models--}
+    printf '%s\n' "${folder/--//}"
+  done
+}
+
 _perfuse() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local commands="generate inspect devices schedulers completions"
@@ -9,10 +20,10 @@ _perfuse() {
   fi
   case $previous in
     -m | --model)
-      mapfile -t COMPREPLY < <(compgen -W "emoji-pixart" -- "$current"; compgen -d -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W "emoji-pixart $(_perfuse_hub)" -- "$current"; compgen -d -- "$current")
       return
       ;;
-    -o | --output | --like | --request | --dump-tensors)
+    -o | --output | --prompt-file | --like | --request | --dump-tensors)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
       ;;
@@ -37,7 +48,9 @@ _perfuse() {
       return
       ;;
     --format)
-      mapfile -t COMPREPLY < <(compgen -W "text dot" -- "$current")
+      local formats="png jpeg"
+      [[ ${COMP_WORDS[1]} == inspect ]] && formats="text dot"
+      mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$current")
       return
       ;;
     --graph)
@@ -52,9 +65,9 @@ _perfuse() {
   local options=""
   case ${COMP_WORDS[1]} in
     generate)
-      options="--negative-prompt --seed --steps --guidance-scale --height --width --num-images --scheduler
+      options="--prompt-file --negative-prompt --seed --steps --guidance-scale --height --width --num-images --scheduler
         --timesteps --sigmas --max-sequence-length --no-resolution-binning --model --variant --device --dtype
-        --granularity --cfg --threads --output --request --like --dump-tensors --tap --json --explain --quiet
+        --granularity --cfg --threads --output --format --request --like --dump-tensors --tap --json --explain --quiet
         --verbose --show --no-show --help"
       ;;
     inspect) options="--variant --device --dtype --height --width --graph --format --json --help" ;;
@@ -64,7 +77,7 @@ _perfuse() {
   esac
   mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
   if [[ ${COMP_WORDS[1]} == inspect && $current != -* ]]; then
-    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$(_perfuse_hub)" -- "$current"; compgen -d -- "$current")
   fi
 }
 complete -o filenames -F _perfuse perfuse
