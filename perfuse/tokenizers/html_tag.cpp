@@ -24,7 +24,7 @@ std::size_t skip_separators(Text html, std::size_t at) {
 }
 
 std::size_t name_end(Text html, std::size_t at) {
-  return std::min(html.find_first_of(Text(U"\t\n\r\f />\0", 7), at), html.size());
+  return std::min(html.find_first_of(Text(U"\t\n\r\f />\0", 8), at), html.size());
 }
 
 std::size_t bare_value_end(Text html, std::size_t at) {
