@@ -8,8 +8,8 @@ namespace perfuse {
 
 // Lower case, and without what captions of web pictures drag along: links, tags, entities, file names, article
 // numbers, repeated or odd punctuation, Chinese characters. Applied twice, as diffusers does, so that what the first
-// round uncovers goes too. Named entities are those of HTML 4; text decoded with the wrong character set ("schÃ¶n")
-// stays as it is.
+// round uncovers goes too. The text is that of PixArtAlphaPipeline._text_preprocessing; docs/captions.md says where it
+// can differ.
 // Error(usage) for text that is not UTF-8 or that takes too long (hostile repetitions).
 [[nodiscard]] std::string clean_caption(std::string_view text);
 

@@ -10,4 +10,10 @@ namespace perfuse {
 // Error(usage) with the position for invalid UTF-8.
 [[nodiscard]] std::string lower_and_strip(std::string_view text);
 
+// Python's text.strip(), for valid UTF-8.
+[[nodiscard]] std::string_view strip(std::string_view text);
+
+// What Python's str.isspace() and the \s of its regular expressions mean.
+[[nodiscard]] bool is_python_space(char32_t c);
+
 }  // namespace perfuse

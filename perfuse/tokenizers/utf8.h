@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace perfuse {
@@ -19,5 +20,9 @@ namespace perfuse {
 [[nodiscard]] constexpr bool is_continuation(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80;
 }
+
+// The characters of valid UTF-8, and back; what is no character (a surrogate) becomes U+FFFD.
+[[nodiscard]] std::u32string to_utf32(std::string_view text);
+[[nodiscard]] std::string to_utf8(std::u32string_view text);
 
 }  // namespace perfuse
