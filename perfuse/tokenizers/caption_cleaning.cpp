@@ -3,6 +3,7 @@
 #include <unicode/regex.h>
 #include <unicode/unistr.h>
 
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -160,6 +161,7 @@ class CompiledRule {
 
 template <class Rules> std::vector<CompiledRule> compile_all(const Rules& rules) {
   std::vector<CompiledRule> result;
+  result.reserve(std::size(rules));
   for (const auto& rule : rules) result.emplace_back(rule);
   return result;
 }
