@@ -45,7 +45,7 @@ class Folder {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Folder folder;
-  static const std::string good_model = perfuse::testing::small_model();
+  static const std::string good_model = perfuse::test::small_model();
   constexpr std::array<std::string_view, 5> kFiles = {"spiece.model", "tokenizer_config.json",
                                                       "added_tokens.json", "special_tokens_map.json",
                                                       "tokenizer.json"};

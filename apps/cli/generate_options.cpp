@@ -1,5 +1,8 @@
 #include "apps/cli/generate_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -10,6 +13,8 @@
 #include "apps/cli/outputs.h"
 #include "apps/cli/text_values.h"
 #include "perfuse/core/text.h"
+#include "perfuse/schedulers/scheduler.h"
+#include "perfuse/schedulers/scheduler_names.h"
 
 namespace perfuse::cli {
 namespace {
@@ -31,6 +36,13 @@ constexpr std::array kRequestOptions{RequestOption{"prompt", "PROMPT"},
                                      RequestOption{"width", "--width"},
                                      RequestOption{"seed", "--seed"},
                                      RequestOption{"scheduler", "--scheduler"}};
+
+std::string scheduler_help() {
+  std::string text = "Another scheduler than the model's:";
+  for (const auto& [class_name, names] : short_scheduler_names(scheduler_names()))
+    text += fmt::format(" {}{}{},", class_name, names.empty() ? "" : " or ", fmt::join(names, " or "));
+  return text + " or a name with -karras, -exponential or -beta";
+}
 
 void add_picture_options(CLI::App& command, GenerateOptions& options) {
   Request& request = options.request;
@@ -58,10 +70,9 @@ void add_picture_options(CLI::App& command, GenerateOptions& options) {
         [&](const std::string& text) { request.width = parse_integer("--width", text); });
   value("--num-images", "N", "Pictures of each prompt",
         [&](const std::string& text) { request.num_images_per_prompt = parse_int("--num-images", text); });
-  value("--scheduler", "NAME", "Another scheduler than the model's; perfuse schedulers lists them",
-        [&](const std::string& text) {
-          request.scheduler = SchedulerChoice{text, Json::object()};
-        });
+  value("--scheduler", "NAME", scheduler_help().c_str(), [&](const std::string& text) {
+    request.scheduler = SchedulerChoice{text, Json::object()};
+  });
   value("--timesteps", "T,T...", "Own timesteps instead of a number of steps",
         [&](const std::string& text) { request.timesteps = parse_numbers("--timesteps", text); });
   value("--sigmas", "S,S...", "Own sigmas instead of a number of steps",

@@ -6,7 +6,8 @@
 namespace perfuse {
 namespace {
 
-constexpr char16_t kUpperHalves[][128] = {
+// Of one set after the other, in kNames' order.
+constexpr char16_t kUpperHalves[] = {
 #include "perfuse/tokenizers/single_byte_sets.inc"
 };
 
@@ -16,13 +17,15 @@ std::vector<NamedSet> make_sets() {
   constexpr std::string_view kNames[] = {"windows-1252", "windows-1251", "windows-1250",
                                          "windows-1253", "windows-1254", "windows-1257",
                                          "iso-8859-2",   "macroman",     "cp437"};
-  std::array<char16_t, 128> latin_1;
+  constexpr std::size_t kHalf = 128;
+  static_assert(std::size(kUpperHalves) == std::size(kNames) * kHalf);
+  std::array<char16_t, kHalf> latin_1;
   for (std::size_t i = 0; i < latin_1.size(); ++i) latin_1[i] = static_cast<char16_t>(0x80 + i);
   std::vector<NamedSet> sets{{"latin-1", {SingleByteSet::Kind::exact, latin_1}}};
   for (std::size_t i = 0; i < std::size(kNames); ++i) {
     const auto kind =
         kNames[i].starts_with("windows") ? SingleByteSet::Kind::windows : SingleByteSet::Kind::exact;
-    sets.push_back({kNames[i], {kind, kUpperHalves[i]}});
+    sets.push_back({kNames[i], {kind, std::span(kUpperHalves).subspan(i * kHalf).first<kHalf>()}});
   }
   return sets;
 }

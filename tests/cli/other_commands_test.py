@@ -27,6 +27,11 @@ class Commands(CommandTest):
         names = self.succeed("schedulers").split()
         self.assertIn("DPMSolverMultistepScheduler", names)
         self.assertIn("EulerDiscreteScheduler", names)
+        self.assertEqual(names[names.index("EulerDiscreteScheduler") + 1], "euler")
+        help_text = " ".join(self.succeed("generate", "--help").split())
+        for name in names:  # each of them draws, and help has it
+            self.assertIn(name, help_text)
+            self.succeed("generate", "a cat", "-o", "a.png", "--scheduler", name, "--steps", "1")
 
     def test_inspect(self):
         text = self.succeed("inspect", MODEL)
