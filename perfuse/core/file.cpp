@@ -57,8 +57,7 @@ std::size_t page_size() {
 // Fills `bytes` from the beginning of the file.
 void read_exactly(const FileDescriptor& fd, std::span<std::byte> bytes, const fs::path& file) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t got =
-        ::pread(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const ssize_t got = ::pread(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_read(file, errno);
     if (got == 0)

@@ -145,6 +145,7 @@ double Scheduler::model_input_scale(int /*index*/) const { return 1.0; }
 
 std::vector<std::string> scheduler_names() {
   std::vector<std::string> names;
+  names.reserve(kClasses.size());
   for (const SchedulerClass& entry : kClasses) names.emplace_back(entry.name);
   return names;
 }
